@@ -7,7 +7,7 @@
 //! | family | kernels |
 //! | --- | --- |
 //! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled), [`window`](conv1d::window), [`blocked`](conv1d::blocked), [`fft`](conv1d::fft) |
-//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`shuffle`](reduce::shuffle), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
+//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`sliced`](matmul::sliced), [`mma`](matmul::mma), [`thin`](matmul::thin), [`few_rows`](matmul::few_rows), [`few_cols`](matmul::few_cols), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin), [`quads`](transpose::quads), [`packs`](transpose::packs) |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
@@ -15,7 +15,7 @@
 //! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
 //!
 //! A kernel for several types is generic, with one entry point per instance: `conv1d_tiled::<f32>`
-//! is `conv1d_tiled_f32` in the PTX, `fold_tree::<i64, Sum>` is `sum_tree_i64`. The host launches
+//! is `conv1d_tiled_f32` in the PTX, `fold_wide::<i64, Sum>` is `sum_wide_i64`. The host launches
 //! it through its handle, a type of the same name, which refuses launches that break a rule the
 //! host can check. The build script builds the PTX and embeds it in this crate.
 //!
@@ -66,7 +66,7 @@ mod tests {
     use crate::conv1d::tiled::conv1d_tiled;
     use crate::matmul::pipelined::matmul_pipelined_f32;
     use crate::reduce::single::{dot_single, fold_single};
-    use crate::reduce::tree::fold_tree;
+    use crate::reduce::wide::fold_wide;
     use crate::reduce::{Extreme, Sum};
     use crate::transpose::thin::transpose_thin;
 
@@ -76,7 +76,7 @@ mod tests {
             (conv1d_tiled::<f64>::entry(), "conv1d_tiled_f64"),
             (dot_single::<f32>::entry(), "dot_single_f32"),
             (fold_single::<f32, Extreme>::entry(), "extreme_single_f32"),
-            (fold_tree::<i64, Sum>::entry(), "sum_tree_i64"),
+            (fold_wide::<i64, Sum>::entry(), "sum_wide_i64"),
             (matmul_pipelined_f32::entry(), "matmul_pipelined_f32"),
             (transpose_thin::<u32>::entry(), "transpose_thin_u32"),
         ] {

@@ -3,6 +3,7 @@
 //!
 //! | step | of | shows |
 //! | --- | --- | --- |
+//! | [`shuffle`] | sum, min, max, dot | warps fold in registers |
 //! | [`single8`] | sum, min, max, dot | twice as many loads in flight |
 //! | [`aligned_narrow`] | transpose | tiles of half the width |
 //! | [`fft_radix2`] | conv | one butterfly of two points per thread and step |
@@ -20,6 +21,7 @@ pub mod aligned_narrow;
 pub mod fft4096_ungapped;
 pub mod fft_radix2;
 pub mod peak;
+pub mod shuffle;
 pub mod single8;
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -36,7 +38,7 @@ extern crate kernels;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use steps::{
-    CASES, FFT_RADIX2, FFT4096_UNGAPPED, NARROW, SINGLE8, STEPS, cases, variant, variants,
+    CASES, FFT_RADIX2, FFT4096_UNGAPPED, NARROW, SHUFFLE, SINGLE8, STEPS, cases, variant, variants,
 };
 
 cuda_std::embedded_kernels!();

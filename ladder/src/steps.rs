@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use blockwise::Type;
 use blockwise_ops::conv1d::{CONV, CONVOLVE, TAPS, Transform, Transforms, by_transforms};
 use blockwise_ops::operation::{Asked, Case, Operation, Takes, Tier, kernel, words};
-use blockwise_ops::reduce::{DOT, Folding, Form, MAX, MIN, SUM, in_one_launch, rows};
+use blockwise_ops::reduce::{DOT, Folding, Form, MAX, MIN, SUM, in_one_launch, on_the_host, rows};
 use blockwise_ops::transpose::{TRANSPOSE, aligned_plan, caps};
 use blockwise_ops::{Variant, oracle, reductions};
 
@@ -15,10 +15,11 @@ use crate::fft4096_ungapped::{
     Ungapped4096, conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped,
 };
 use crate::kernels::conv1d::fft::shape::{self, Shape};
+use crate::shuffle::{dot_shuffle, fold_shuffle};
 use crate::single8::{self, dot_single8, fold_single8};
 
 /// All of them.
-pub static STEPS: &[&Variant] = &[&SINGLE8, &NARROW, &FFT_RADIX2, &FFT4096_UNGAPPED];
+pub static STEPS: &[&Variant] = &[&SHUFFLE, &SINGLE8, &NARROW, &FFT_RADIX2, &FFT4096_UNGAPPED];
 
 /// Every way to do an operation: the product's, then the steps.
 pub fn variants(of: &Operation) -> impl Iterator<Item = &'static Variant> {
@@ -50,6 +51,21 @@ pub static CASES: &[(&Operation, Case)] = &[
             .set(&[[1, 0]]),
     ),
 ];
+
+/// The reduction `wide` with an element at a time.
+pub static SHUFFLE: Variant = on_the_host(
+    "shuffle",
+    "warps fold by shuffles",
+    &reductions!([ELEMENTS, ELEMENTS], fold_shuffle, dot_shuffle, |of| []),
+)
+.tier(Tier::Ladder {
+    of: &[&SUM, &MIN, &MAX, &DOT],
+});
+
+const ELEMENTS: Form = Form {
+    packs: 0,
+    fold: Folding::Host,
+};
 
 /// The reduction `single` with twice as many loads in flight.
 pub static SINGLE8: Variant = in_one_launch(

@@ -88,7 +88,7 @@ impl Scratch {
 mod tests {
     use blockwise_ops::Options;
     use blockwise_ops::operation::Variant;
-    use blockwise_ops::reduce::{SHUFFLE, SINGLE, SUM, enqueue, plan};
+    use blockwise_ops::reduce::{SINGLE, SUM, TREE, enqueue, plan};
 
     use super::*;
 
@@ -117,19 +117,19 @@ mod tests {
             });
             (sum.unwrap().round(), blocks)
         };
-        let (single, wide) = (&SINGLE, &SHUFFLE);
-        let [few, many] = [10, 5000].map(|len| plan(wide, len).0.grid[0] as usize);
+        let (single, tree) = (&SINGLE, &TREE);
+        let [few, many] = [10, 5000].map(|len| plan(tree, len).0.grid[0] as usize);
         assert!(few < many);
-        assert_eq!(sum(wide, 10), (10.0, few));
-        assert_eq!(sum(wide, 5000), (5000.0, many));
-        assert_eq!(sum(wide, 10), (10.0, many));
+        assert_eq!(sum(tree, 10), (10.0, few));
+        assert_eq!(sum(tree, 5000), (5000.0, many));
+        assert_eq!(sum(tree, 10), (10.0, many));
         assert_eq!(sum(single, 10), (10.0, many));
         let off = Recorder::default();
         let failed =
-            scratch.reduce::<f32>(&device, &off, &plan(wide, 10).0, Reduction::Sum, |_| {
+            scratch.reduce::<f32>(&device, &off, &plan(tree, 10).0, Reduction::Sum, |_| {
                 Err(LaunchError::EmptyInput { what: "a test" })
             });
         assert!(failed.is_err());
-        assert_eq!(sum(wide, 10), (10.0, few));
+        assert_eq!(sum(tree, 10), (10.0, few));
     }
 }

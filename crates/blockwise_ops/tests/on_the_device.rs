@@ -8,7 +8,7 @@ use blockwise_ops::conv1d::{self, CONV, convolve_buffers};
 use blockwise_ops::matmul::{self, MATMUL, PIPELINED, PITCHED, TENSOR, matmul_buffers};
 use blockwise_ops::operation::{Call, Problem};
 use blockwise_ops::reduce::{
-    DOT, KERNELS, SHUFFLE, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
+    DOT, INTERLEAVED, KERNELS, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
 };
 use blockwise_ops::{ConvMode, LaunchError, Options, Partials, Reduction, reverse, transpose};
 
@@ -201,7 +201,7 @@ fn partials_on(device: &Device) -> Result<(), LaunchError> {
         matches!(nothing, LaunchError::EmptyInput { .. }),
         "{nothing}"
     );
-    for (kernel, blocks) in [(&SINGLE, 5), (&TREE, 7), (&SINGLE, 2), (&SHUFFLE, 3)] {
+    for (kernel, blocks) in [(&SINGLE, 5), (&TREE, 7), (&SINGLE, 2), (&INTERLEAVED, 3)] {
         let options = options(kernel, blocks);
         enqueue(
             device,

@@ -107,7 +107,7 @@ fn the_other_commands_agree_with_numpy() {
     check("dot dot_i64_a.npy dot_i64_b.npy", None, "dot_i64.npy");
     check("dot dot_f32_a.npy dot_f32_b.npy", None, "dot_f32.npy");
     for command in ["sum", "min", "max"] {
-        for kernel in ["tree", "shuffle"] {
+        for kernel in ["tree", "wide"] {
             let line = format!("{command} dot_f32_a.npy --kernel {kernel}");
             check(&line, None, &format!("{command}_f32.npy"));
         }

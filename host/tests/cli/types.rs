@@ -288,17 +288,12 @@ fn extremes_are_exact_to_the_ends_of_every_type() {
                 format!("{line} --chunk 2"),
                 format!("{line} --gpus 2 --chunk 2"),
             ];
-            if ["<u8", "<i8", "<f4"].contains(&descr) {
-                let kernels = [
-                    "interleaved",
-                    "tree",
-                    "tree-raw",
-                    "shuffle",
-                    "wide",
-                    "single",
-                ];
-                lines.extend(kernels.map(|kernel| format!("{line} --kernel {kernel}")));
-            }
+            let kernels = match descr {
+                "<u8" | "<i8" => &["wide", "single"][..],
+                "<f4" => &["interleaved", "tree", "tree-raw", "wide", "single"],
+                _ => &[],
+            };
+            lines.extend((kernels.iter()).map(|kernel| format!("{line} --kernel {kernel}")));
             for line in lines {
                 let report = Run::line(at, &format!("{line} --json")).ends(0).json();
                 assert_eq!(report["type"], name(descr), "{line}");
@@ -368,6 +363,7 @@ fn kernels_of_lessons_and_steps_are_not_offered() {
     fs::write(at.join("x.npy"), npy("<i4", "(1,)", &[&[3, 0, 0, 0]])).unwrap();
     for (line, words) in [
         ("sum x.npy --kernel single8", "`bench`, `profile`"),
+        ("sum x.npy --kernel shuffle", "`bench`, `profile`"),
         ("sum x.npy --kernel axis", "invalid value 'axis'"),
         ("max x.npy --axis 0", "--output <FILE>"),
         ("min x.npy -o y.npy", "--axis <K>"),
@@ -387,17 +383,15 @@ fn kernels_of_lessons_and_steps_are_not_offered() {
         let run = Run::line(at, line).ends(2);
         assert!(run.stderr.contains(words), "{line}: {}", run.stderr);
     }
-    for kernel in [
-        "interleaved",
-        "tree",
-        "tree-raw",
-        "shuffle",
-        "wide",
-        "single",
-    ] {
+    for kernel in ["wide", "single"] {
         let line = format!("sum x.npy --kernel {kernel}");
         assert_eq!(Run::line(at, &line).ends(0).stdout.trim(), "3");
     }
+    let run = Run::line(at, "sum x.npy --kernel tree").ends(1);
+    let words = "kernel `tree` has no instance for i64, only for f32";
+    assert!(run.stderr.contains(words), "{}", run.stderr);
+    let line = "dot x.npy x.npy --kernel tree";
+    assert_eq!(Run::line(at, line).ends(0).stdout.trim(), "9");
     let line = "profile sum --len 100 --axis 0 --type i64 --json";
     let report = Run::line(at, line).ends(0).stdout;
     assert!(report.contains("sum_axis_i64"), "{report}");

@@ -47,7 +47,7 @@ pub unsafe fn dot_tree_raw<T: Addend>(a: &[T], b: &[T], partials: *mut <T as Add
 /// # Safety
 /// The crate's rules; the launch is as stated.
 #[kernel(
-    instances((i64 | f32, Sum | Extreme)),
+    instances((f32, Sum | Extreme)),
     name = "{O}_tree_raw_{T}",
     require(
         partials.len() >= grid.x as usize,

@@ -66,7 +66,7 @@ pub fn dot_interleaved<T: Addend>(
 /// # Launch
 /// One-dimensional blocks of any size, any grid.
 #[kernel(
-    instances((i64 | f32, Sum | Extreme)),
+    instances((f32, Sum | Extreme)),
     name = "{O}_interleaved_{T}",
     shared(slots = block.threads())
 )]

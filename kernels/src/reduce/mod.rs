@@ -3,9 +3,9 @@
 //! All have the same three steps. Each thread folds elements that are a grid's size apart, so that
 //! adjacent threads read adjacent elements; each block combines its threads' values into one; the
 //! host combines the blocks' values. Only the second step differs: [`interleaved`] does it in
-//! shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers. [`wide`]
-//! then speeds up the first step, and [`single`] does the last one on the device. [`axis`] reduces
-//! along one axis of an array.
+//! shared memory with bank conflicts, [`tree`] without, `shuffle` in the crate `ladder` mostly in
+//! registers. [`wide`] then speeds up the first step, and [`single`] does the last one on the device.
+//! [`axis`] reduces along one axis of an array.
 //!
 //! Sums and extremes are instances of one kernel, by an [`Op`]; the dot product is a separate
 //! kernel. A launch's `flip` makes an [`Extreme`] a minimum or a maximum, of signed or unsigned
@@ -27,7 +27,6 @@ mod op;
 pub mod partial;
 pub mod policy;
 mod relaxed;
-pub mod shuffle;
 pub mod single;
 pub mod tree;
 pub mod warps;

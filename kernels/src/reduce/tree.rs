@@ -51,7 +51,7 @@ pub fn dot_tree<T: Addend>(
 
 /// As [`fold_interleaved`](super::interleaved::fold_interleaved).
 #[kernel(
-    instances((i64 | f32, Sum | Extreme)),
+    instances((f32, Sum | Extreme)),
     name = "{O}_tree_{T}",
     shared(slots = block.threads())
 )]

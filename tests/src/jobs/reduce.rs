@@ -8,10 +8,10 @@ use std::sync::Arc;
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
-    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE,
+    DOT, KERNELS, MAX, MIN, PartialOf, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE, rows,
 };
 use blockwise_ops::{AnyArray, Reduction, oracle};
-use ladder::SINGLE8;
+use ladder::{SHUFFLE, SINGLE8};
 use ndarray::{Array1, arr0};
 
 use super::axis::{Divided, at_the_middle, every_axis};
@@ -27,7 +27,7 @@ static OF_ANY_BLOCK: [&Variant; 2] = [&TREE, &TREE_RAW];
 pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     let on = &recorder();
     let mut jobs = Vec::new();
-    for kernel in KERNELS {
+    for kernel in KERNELS.into_iter().chain([&SHUFFLE]) {
         let all = |jobs: &mut Vec<Job>, len, threads, cap, special| {
             let options = with(kernel, threads, cap);
             every_type(jobs, on, len, options, special);
@@ -203,7 +203,7 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
     let on = &recorder();
     let mut jobs = Vec::new();
     for cap in [None, Some(1)] {
-        for kernel in KERNELS {
+        for kernel in KERNELS.into_iter().chain([&SHUFFLE]) {
             every_type(&mut jobs, on, 0, with(kernel, 256, cap), None);
         }
         for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
@@ -285,7 +285,14 @@ fn from_offset<T: Summed>(
     special: Option<usize>,
     skipped: [usize; 2],
 ) {
-    if !options.kernel.is_none_or(|kernel| kernel.takes(T::TYPE)) {
+    let takes = |code| {
+        let has = |kernel: &Variant| {
+            let mut kernels = kernel.kernels.iter();
+            kernels.any(|it| it.code == code && it.takes.has(T::TYPE))
+        };
+        options.kernel.is_none_or(has)
+    };
+    if !takes(rows::DOT) {
         return;
     }
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
@@ -294,11 +301,13 @@ fn from_offset<T: Summed>(
         let dot = T::judge(&a, Some(&b), error(&DOT));
         let operands = [(&a, skipped[0]), (&b, skipped[1])];
         jobs.push(job(on, &DOT, &operands, options, dot));
-        let sum = T::judge(&a, None, error(&SUM));
-        let operands = [(&a, skipped[0])];
-        jobs.push(job(on, &SUM, &operands, options, sum));
+        if takes(rows::SUM) {
+            let sum = T::judge(&a, None, error(&SUM));
+            let operands = [(&a, skipped[0])];
+            jobs.push(job(on, &SUM, &operands, options, sum));
+        }
     }
-    if len == 0 {
+    if len == 0 || !takes(rows::SUM) {
         return;
     }
     if let (Some([huge, negative, one]), None) = (T::HUGE, special) {

@@ -2,8 +2,9 @@
 //! recorded.
 
 use blockwise::Device;
-use blockwise_ops::reduce::{KERNELS, SINGLE, WIDE};
+use blockwise_ops::reduce::{INTERLEAVED, SINGLE, TREE, TREE_RAW, WIDE};
 use blockwise_ops::{ConvMode, Options, conv1d, matmul, reverse, transpose};
+use ladder::SHUFFLE;
 
 use crate::data::{matrix, vector};
 
@@ -21,7 +22,7 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         blockwise_ops::transpose(device, input.view(), &options).expect(GOOD);
         launched(&format!("transpose {kernel} f64 64x96"));
     }
-    for kernel in KERNELS {
+    for kernel in [&INTERLEAVED, &TREE, &TREE_RAW, &SHUFFLE, &WIDE, &SINGLE] {
         let options = Options {
             kernel: Some(kernel),
             grid_cap: Some(32),

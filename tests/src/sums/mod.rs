@@ -7,15 +7,16 @@ use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::operation::{Options, Variant};
 use blockwise_ops::oracle::{Exact, Precision};
 use blockwise_ops::pipeline::Reducer;
-use blockwise_ops::reduce::{DOT, SHUFFLE, SINGLE, SUM, WIDE};
+use blockwise_ops::reduce::{DOT, SINGLE, SUM, WIDE};
 use blockwise_ops::{LaunchError, Number, Reduction};
+use ladder::SHUFFLE;
 
 use crate::data::random_bits;
 
 /// The largest condition, Σ|x| / |Σx|, for which sums are promised to be correctly rounded.
 pub const PROMISED: f64 = (1 << 16) as f64;
 
-/// The kernels that the launcher chooses by itself.
+/// The kernels that the launcher chooses by itself, and the step before them.
 pub static CHOSEN: [&Variant; 3] = [&SHUFFLE, &WIDE, &SINGLE];
 
 /// How an array's elements are drawn.

@@ -1,8 +1,8 @@
-//! The arithmetic of the kernels that the launcher chooses, in their order, on the host: for arrays
+//! The arithmetic of the kernels that the launcher chooses and of `shuffle`, in their order, on the host: for arrays
 //! that would take the emulator minutes.
 
 use blockwise_ops::operation::Variant;
-use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total, WIDE};
+use blockwise_ops::reduce::{PartialOf, SINGLE, Total, WIDE};
 use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
@@ -11,6 +11,7 @@ use kernels::reduce::anchored::{Anchored, MOST, Parts, THREADS, add_parts, small
 use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::warps::{EACH, SLOTS};
 use kernels::reduce::wide::{CACHED, DOT_IN_FLIGHT, long};
+use ladder::SHUFFLE;
 
 const WARP: usize = 32;
 

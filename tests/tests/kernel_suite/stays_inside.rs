@@ -158,7 +158,7 @@ fn convolutions<T: Element + Draw>(bench: &Bench) {
     }
 }
 
-const REDUCTIONS: &[&str] = &["shuffle", "wide", "single"];
+const REDUCTIONS: &[&str] = &["wide", "single"];
 
 /// The documents' kernels, which have no doubles.
 const TREES: &[&str] = &["interleaved", "tree", "tree_raw"];
@@ -167,6 +167,9 @@ fn reductions<T: Element + Draw>(bench: &Bench, kernels: &[&str]) {
     for (operation, operands) in [("dot", 2), ("sum", 1), ("extreme", 1)] {
         // Four blocks, of which the last has no element at all in its first share.
         let inputs = &[Slice(280), Slice(280)][..operands];
+        if kernels == TREES && T::NAME == "i64" && operation != "dot" {
+            continue;
+        }
         for &kernel in kernels {
             let launch = Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1]);
             let (launch, slots) = match kernel {
@@ -302,7 +305,11 @@ fn small_outputs_are_written_whole_and_nothing_else() {
         }
         convolutions::<f32>(bench);
         convolutions::<f64>(bench);
-        for (bench, kernels) in [(bench, REDUCTIONS), (bench, TREES), (ladder, &["single8"])] {
+        for (bench, kernels) in [
+            (bench, REDUCTIONS),
+            (bench, TREES),
+            (ladder, &["shuffle", "single8"]),
+        ] {
             reductions::<i64>(bench, kernels);
             reductions::<f32>(bench, kernels);
             if kernels != TREES {

@@ -179,9 +179,14 @@ impl Variant {
 
     /// The elements that it has kernels for, in words: "i64, f32", or "elements of 4, 8 bytes".
     pub fn known(&self) -> String {
+        self.known_where(|_| true)
+    }
+
+    /// The same of some of its kernels.
+    fn known_where(&self, some: impl Fn(&Kernel) -> bool) -> String {
         let mut known: Vec<String> = Vec::new();
         let mut by_width = false;
-        for kernel in self.kernels {
+        for kernel in self.kernels.iter().filter(|kernel| some(kernel)) {
             let one = match kernel.takes {
                 Takes::Type(ty) => ty.to_string(),
                 Takes::Width(bytes) => {
@@ -437,18 +442,18 @@ impl<'a> Task<'a> {
                         supported: only.name(),
                         given: ty.name(),
                     },
-                    _ => self.no_instance(),
+                    _ => self.no_instance(code),
                 }
             }
-            _ => self.no_instance(),
+            _ => self.no_instance(code),
         })
     }
 
-    fn no_instance(&self) -> LaunchError {
+    fn no_instance(&self, code: u8) -> LaunchError {
         LaunchError::NoInstance {
             kernel: self.variant.name,
             given: self.problem.ty,
-            known: self.variant.known(),
+            known: self.variant.known_where(|kernel| kernel.code == code),
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) const TREE: Form = Form {
 
 #[cfg(test)]
 mod tests {
-    use super::super::variants::{INTERLEAVED, SHUFFLE, SINGLE, TREE as TREE_VARIANT, WIDE};
+    use super::super::variants::{INTERLEAVED, SINGLE, TREE as TREE_VARIANT, WIDE};
     use super::*;
 
     #[test]
@@ -69,7 +69,6 @@ mod tests {
         for (variant, fold) in [
             (&INTERLEAVED, Folding::Tree),
             (&TREE_VARIANT, Folding::Tree),
-            (&SHUFFLE, Folding::Host),
         ] {
             assert!(variant.kernels.iter().all(|it| form(it) == (0, fold)));
         }

@@ -46,7 +46,7 @@ pub use partials::Partials;
 pub(crate) use partials::{enqueue_to, ticket};
 pub use total::{Number, PartialOf, Total};
 pub use variants::{
-    AXIS, INDEX, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, TREE_RAW, WIDE, in_one_launch,
+    AXIS, INDEX, INTERLEAVED, KERNELS, SINGLE, TREE, TREE_RAW, WIDE, in_one_launch, on_the_host,
 };
 
 /// Default number of blocks of the first four kernels.

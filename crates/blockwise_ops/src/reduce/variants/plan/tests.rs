@@ -1,7 +1,7 @@
 //! Plans of reductions.
 
 use super::super::super::{DOT, MAX, MIN, SUM, plan, same_length, sum_error};
-use super::super::{INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, WIDE};
+use super::super::{INTERLEAVED, KERNELS, SINGLE, TREE, WIDE};
 use super::*;
 use crate::limits::h200;
 use crate::operation::{Operation, Variant};
@@ -28,11 +28,11 @@ fn the_julia_documents_launch_comes_out() {
 
 #[test]
 fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
-    let max = plan::<f32>(&MAX, 1000, &options(&SHUFFLE, 256, 1024), &h200()).expect("allowed");
-    assert_eq!(max.kernel, "extreme_shuffle_f32");
+    let max = plan::<f32>(&MAX, 1000, &options(&WIDE, 32, 1024), &h200()).expect("allowed");
+    assert_eq!(max.kernel, "extreme_wide_f32");
     assert_eq!((max.grid, max.dynamic_shared_bytes), ([4, 1, 1], 0));
     for threads in [1, 31, 33] {
-        for kernel in [&SHUFFLE, &WIDE, &SINGLE] {
+        for kernel in [&WIDE, &SINGLE] {
             let options = options(kernel, threads, 1);
             let error = plan::<f32>(&SUM, 9, &options, &h200()).expect_err("no whole warp");
             assert!(
@@ -130,8 +130,6 @@ fn the_error_follows_from_the_longest_path() {
     assert!(near(error(&TREE, 256, 32, 33 * 1024), 16.0));
     // Also for launches that are refused.
     assert!(near(error(&TREE, 0, 0, 5), 16.0));
-    let shuffle = error(&SHUFFLE, 256, 32, 33 * 1024);
-    assert_eq!(shuffle, oracle::gamma(1 + 5 + 36, f64::UNIT_ROUNDOFF));
 }
 
 /// The documented bounds, for any length that a device can hold.
@@ -149,7 +147,7 @@ fn the_default_launches_keep_paths_short() {
         // 192 GB of `f32`.
         48_000_000_001,
     ] {
-        for kernel in [None, Some(&SHUFFLE), Some(&SINGLE)] {
+        for kernel in [None, Some(&WIDE), Some(&SINGLE)] {
             let options = Options {
                 kernel,
                 ..Options::default()

@@ -1,6 +1,6 @@
 //! Reductions with warp shuffles.
 //!
-//! Change from [`tree`](super::tree): a warp combines its 32 values in registers with five
+//! Change from [`tree`](crate::kernels::reduce::tree): a warp combines its 32 values in registers with five
 //! shuffles, without barriers or shared memory. Only one value per warp goes through shared memory,
 //! and thread 0 folds those in warp order. All of it is [`Scratch::reduce_to_first`]:
 //!
@@ -11,7 +11,7 @@
 //!   that it needs no barrier first.
 //! - One barrier for any block size instead of ⌈log₂ threads⌉: it orders every warp's write before
 //!   thread 0's reads.
-//! - Sums are kept in [more than the element's precision](super::addend): the shuffles move two or
+//! - Sums are kept in [more than the element's precision](crate::kernels::reduce::addend): the shuffles move two or
 //!   four words a round.
 //! - The other warps exit after the barrier: eight warps folding the same eight values would cost a
 //!   tenth of the time at 2²⁰ elements.
@@ -19,7 +19,7 @@
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
 //! | this kernel, as an `unsafe` one | 5.8 | 4.47 | 4.46 | 4.49 | 4.57 |
-//! | [`tree`](super::tree) | 6.4 | 4.47 | 4.45 | 4.49 | 4.57 |
+//! | [`tree`](crate::kernels::reduce::tree) | 6.4 | 4.47 | 4.45 | 4.49 | 4.57 |
 //! | its twin in CUDA C++ | 6.1 | 4.47 | 4.46 | 4.47 | 4.57 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
@@ -27,7 +27,7 @@
 
 use cuda_std::prelude::*;
 
-use super::{Addend, Extreme, Op, Sum};
+use crate::kernels::reduce::{Addend, Extreme, Op, Sum};
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
