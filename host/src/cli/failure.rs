@@ -115,6 +115,9 @@ impl From<blockwise::Error> for Failure {
                 };
                 format!("{others}lower --chunk; a command without it needs smaller input")
             }
+            blockwise::Error::OutOfHostMemory { .. } => {
+                format!("{hint}; a command with --chunk needs less with a lower one")
+            }
             blockwise::Error::NoGpu { .. } => format!("{hint}; --device emulator needs no GPU"),
             _ => hint.to_owned(),
         });

@@ -113,7 +113,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
             .hint("leave them out: R's `write.csv(x, 'x.csv', row.names = FALSE)`, pandas' `index=False`"));
         }
         if index == 0 && record.iter().all(is_name) {
-            if let Some(cell) = record.iter().find(|cell| is_mistyped(cell)) {
+            if let Some(cell) = mistyped(&record) {
                 return Err(Problem::new(format!(
                     "line {}: `{}` looks like a number with a letter in it",
                     line(),
@@ -245,10 +245,16 @@ fn empty_shape(bytes: &[u8]) -> Option<([usize; 2], bool)> {
     }
 }
 
-/// Whether a cell looks like a number in which letters took the place of digits.
-fn is_mistyped(cell: &str) -> bool {
-    let digits = cell.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
-    cell.contains(|character: char| character.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+/// The cell that makes a first row of names one of numbers instead: letters took the place of
+/// digits in it. Beside words a letter and digits are a name too (`time,O2`), with a point never.
+fn mistyped(row: &csv::StringRecord) -> Option<&str> {
+    let is_mistyped = |cell: &str| {
+        let digits = cell.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
+        cell.contains(|character: char| character.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+    };
+    let beside_words = row.iter().any(|cell| !is_mistyped(cell));
+    row.iter()
+        .find(|cell| is_mistyped(cell) && (cell.contains('.') || !beside_words))
 }
 
 /// Whether a cell of the first row can be a column's name.
@@ -493,7 +499,7 @@ mod tests {
             ["line 1 is taken for a header and left out: time,level"]
         );
         assert_eq!(table.shape, [1, 2]);
-        for cell in ["O.5", "l.5", "I0", "o1e3", "_x,O.5", "1O"] {
+        for cell in ["O.5", "l.5", "I0", "o1e3", "_x,O.5", "1O", "O2,l5"] {
             let problem = decode(format!("{cell}\n1.5\n").as_bytes()).unwrap_err();
             assert!(
                 problem.what.starts_with("line 1"),
@@ -501,8 +507,11 @@ mod tests {
                 problem.what
             );
         }
-        for cell in ["I", "Oil", "l", "x1", "level 5"] {
-            let table = decode(format!("{cell}\n1.5\n").as_bytes()).unwrap();
+        for cell in [
+            "I", "Oil", "l", "x1", "level 5", "time,O2", "l1,left", "I0,x,O3",
+        ] {
+            let row = vec!["1.5"; cell.split(',').count()].join(",");
+            let table = decode(format!("{cell}\n{row}\n").as_bytes()).unwrap();
             assert_eq!(table.notices.len(), 1, "{cell}");
         }
     }

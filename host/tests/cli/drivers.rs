@@ -273,6 +273,13 @@ fn a_module_that_is_refused_has_the_reason_s_advice() {
         (209, "this one's compute capability"),
         (221, "libnvidia-ptxjitcompiler.so.1"),
         (223, "CUDA_DISABLE_PTX_JIT"),
+        (200, "damaged"),
+        (218, "`ptxas`"),
+        (300, "`ptxas`"),
+        (301, "install all of the driver"),
+        (302, "of another version"),
+        (303, "of another version"),
+        (801, "virtualisation"),
     ] {
         let fails = format!("cuModuleLoadData={code} cuModuleLoadDataEx={code}");
         says(&fails, &refused, &[advice]);
@@ -399,6 +406,7 @@ fn a_small_copy_that_fails_says_what_was_done_and_why() {
     says("cuMemcpyDtoHAsync_v2=214", &back, &["ECC"]);
     let pinned = with(driver(), "cuMemAllocHost_v2=2", "sum x.npy --device gpu");
     pinned.refused("the host has no room for");
+    assert!(pinned.stderr.contains("free host memory"), "{pinned:?}");
     let event = [device, "cuEventSynchronize"];
     says(
         "cuEventSynchronize=700",

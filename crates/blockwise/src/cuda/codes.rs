@@ -58,6 +58,22 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
         "CUDA_DISABLE_PTX_JIT forbids what compiles PTX: unset it"
     } else if is(code, &[CUDA_ERROR_NO_BINARY_FOR_GPU]) {
         "the PTX is for other GPUs: build it for this one's compute capability, which `blockwise devices` prints, or a lower one"
+    } else if is(code, &[CUDA_ERROR_INVALID_IMAGE]) {
+        "the driver cannot read it as kernels: the file is damaged, or is newer than the driver: build the PTX again, or update the driver"
+    } else if is(code, &[CUDA_ERROR_INVALID_PTX, CUDA_ERROR_INVALID_SOURCE]) {
+        "the driver's compiler refuses the text: `ptxas` on the PTX names the line; kernels built by `cuda_builder` need the PTX built again, or a newer driver"
+    } else if is(code, &[CUDA_ERROR_FILE_NOT_FOUND]) {
+        "a file that the driver needs is not there: install all of the driver (in a container NVIDIA_DRIVER_CAPABILITIES has `compute`)"
+    } else if is(
+        code,
+        &[
+            CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
+            CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
+        ],
+    ) {
+        "one of the driver's own libraries does not load or is of another version: install all of the driver anew, and look for copies of libnvidia-*.so in LD_LIBRARY_PATH"
+    } else if is(code, &[CUDA_ERROR_NOT_SUPPORTED]) {
+        "this GPU, its virtual machine or its driver cannot do that: `nvidia-smi -q` shows the virtualisation and MIG modes; update the driver, or take another GPU"
     } else if is(code, &[CUDA_ERROR_NOT_FOUND]) {
         "the driver may be too old: update it"
     } else if is(code, &[CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES]) {
@@ -158,7 +174,8 @@ mod tests {
     #[test]
     fn each_reason_has_advice_of_its_own() {
         let codes = [
-            2, 3, 34, 46, 100, 101, 102, 304, 802, 803, 804, 805, 999, 226, 702,
+            2, 3, 34, 46, 100, 101, 102, 304, 802, 803, 804, 805, 999, 226, 702, 200, 209, 218,
+            221, 222, 223, 301, 302, 500, 801,
         ];
         let mut hints: Vec<_> = codes.map(|code| opening_hint(of(code), 2, false)).to_vec();
         hints.push(opening_hint(of(100), 2, true));

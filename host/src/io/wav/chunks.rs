@@ -139,11 +139,25 @@ impl Parts {
             check_length(&id, length, left)?;
             at = after(bytes, order, at + length, length, len)?;
         }
-        Err(
-            Problem::new("the file is truncated: it ends before its samples")
-                .hint("copy the file again")
-                .into(),
+        Err(without_samples(order, &head, &others, len).into())
+    }
+}
+
+/// What a file is that ends before its samples.
+fn without_samples(order: Order, head: &[u8; 12], others: &[Chunk], len: u64) -> Problem {
+    let [.., s0, s1, s2, s3, _, _, _, _] = *head;
+    let is_whole = u64::from(order.long([s0, s1, s2, s3])) + 8 <= len;
+    if others.iter().any(|chunk| &chunk.id == b"levl") {
+        return Problem::new(
+            "this is a peak file: it has a recording's envelope (`levl`), and no samples",
         )
+        .hint("name the recording that it was made of");
+    }
+    match is_whole {
+        true => Problem::new("the file has no samples: no part of it is called `data`")
+            .hint("record or export it again: nothing is missing that another copy would have"),
+        false => Problem::new("the file is truncated: it ends before its samples")
+            .hint("copy the file again"),
     }
 }
 

@@ -521,3 +521,27 @@ fn broken_files_are_errors() {
     infinite[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
     assert!(refusal(&infinite).contains("sample 1 is inf"));
 }
+
+#[test]
+fn a_file_without_samples_is_truncated_only_if_it_promises_more() {
+    let file = |parts: &[Vec<u8>], promised: u32| {
+        let parts = parts.concat();
+        let length = (parts.len() as u32 + 4 + promised).to_le_bytes();
+        [b"RIFF", &length[..], b"WAVE", &parts].concat()
+    };
+    let format = chunk(
+        b"fmt ",
+        &[1, 0, 1, 0, 0x80, 0xBB, 0, 0, 0, 0x77, 1, 0, 2, 0, 16, 0],
+    );
+    let envelope = chunk(b"levl", &[1; 120]);
+    let text = refusal(&file(&[format.clone(), envelope.clone()], 0));
+    assert!(text.contains("peak file"), "{text}");
+    let text = refusal(&file(&[envelope], 0));
+    assert!(text.contains("peak file"), "{text}");
+    let text = refusal(&file(&[format.clone(), chunk(b"bext", &[0; 602])], 0));
+    assert!(text.contains("no part of it is called `data`"), "{text}");
+    for promised in [1, 8, 1 << 30] {
+        let text = refusal(&file(&[format.clone()], promised));
+        assert!(text.contains("truncated"), "{promised}: {text}");
+    }
+}
