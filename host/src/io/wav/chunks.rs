@@ -315,7 +315,7 @@ fn kind(head: &[u8; 12]) -> Result<(Order, bool), Problem> {
     Err(Problem::new(
         "this is no .wav file: it does not start with RIFF, RIFX, RF64 or BW64 and WAVE",
     )
-    .hint("if it is sound, convert it: `ffmpeg -i IN -c:a pcm_f64le OUT.wav`"))
+    .hint("if it is sound, convert it: `ffmpeg -i IN -c:a pcm_f64le OUT.wav`; samples without a header need `sox -t raw -r RATE -e signed -b BITS -c CHANNELS IN OUT.wav`"))
 }
 
 /// The name and the stored length of the chunk at a place. `None` at the end.
