@@ -111,7 +111,7 @@ impl From<blockwise::Error> for Failure {
                     Some(room) if room.others() > room.own => {
                         "end other processes that use it (`nvidia-smi` lists them), or "
                     }
-                    _ => "",
+                    _ => "raise --device-memory if it is given, ",
                 };
                 format!("{others}lower --chunk; a command without it needs smaller input")
             }
