@@ -499,6 +499,9 @@ impl Error {
                 )
             }
             Self::OutOfMemory { .. } => Some("free buffers, or use smaller input"),
+            Self::OutOfHostMemory { .. } => Some(
+                "free host memory, raise the limit of the container or the job, or use smaller input",
+            ),
             Self::Spoiled { .. } => Some("open the device again, and fill its memory anew"),
             Self::ContextLost { .. } => {
                 Some("start the program again; on the emulator a kernel's mistake shows its line")

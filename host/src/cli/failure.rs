@@ -111,9 +111,12 @@ impl From<blockwise::Error> for Failure {
                     Some(room) if room.others() > room.own => {
                         "end other processes that use it (`nvidia-smi` lists them), or "
                     }
-                    _ => "",
+                    _ => "raise --device-memory if it is given, ",
                 };
                 format!("{others}lower --chunk; a command without it needs smaller input")
+            }
+            blockwise::Error::OutOfHostMemory { .. } => {
+                format!("{hint}; a command with --chunk needs less with a lower one")
             }
             blockwise::Error::NoGpu { .. } => format!("{hint}; --device emulator needs no GPU"),
             _ => hint.to_owned(),

@@ -80,7 +80,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     })?;
     let text = text.trim_start_matches('\u{feff}');
     let plain = without_comments(text);
-    let text = &*plain;
+    let (text, has_comments) = (&*plain, matches!(plain, std::borrow::Cow::Owned(_)));
     // A quote inside quotes is doubled.
     if text.matches('"').count() % 2 == 1
         && let Some(last) = text.rfind('"')
@@ -99,7 +99,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     // The first integer that float64 cannot represent.
     let mut too_long = None;
     for (index, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| ragged_or(text, &error))?;
+        let record = record.map_err(|error| ragged_or(text, has_comments, &error))?;
         let line = || line_of(text, record.position());
         if index == 0
             && record.get(0) == Some("")
@@ -113,7 +113,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
             .hint("leave them out: R's `write.csv(x, 'x.csv', row.names = FALSE)`, pandas' `index=False`"));
         }
         if index == 0 && record.iter().all(is_name) {
-            if let Some(cell) = record.iter().find(|cell| is_mistyped(cell)) {
+            if let Some(cell) = mistyped(&record) {
                 return Err(Problem::new(format!(
                     "line {}: `{}` looks like a number with a letter in it",
                     line(),
@@ -191,7 +191,7 @@ fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
     let mut is_kept = |(at, character): &(usize, char)| {
         match character {
             '\n' | '\r' => comment = false,
-            '#' if !quoted && !is_fault(&text[*at..]) => comment = true,
+            '#' if !quoted && !is_fault(&text[..*at], &text[*at..]) => comment = true,
             '"' if !comment => quoted = !quoted,
             _ => {}
         }
@@ -209,12 +209,15 @@ fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Whether a text begins with a spreadsheet's error value.
-fn is_fault(text: &str) -> bool {
+/// Whether a text begins with a spreadsheet's error value, or with what older C libraries of
+/// Windows write behind `1.` for no finite number.
+fn is_fault(before: &str, text: &str) -> bool {
     const FAULTS: [&str; 9] = [
         "#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!",
     ];
+    const NOT_FINITE: [&str; 4] = ["#INF", "#IND", "#QNAN", "#SNAN"];
     FAULTS.iter().any(|fault| text.starts_with(fault))
+        || before.ends_with('.') && NOT_FINITE.iter().any(|fault| text.starts_with(fault))
 }
 
 /// How an array without elements is written.
@@ -245,16 +248,23 @@ fn empty_shape(bytes: &[u8]) -> Option<([usize; 2], bool)> {
     }
 }
 
-/// Whether a cell looks like a number in which letters took the place of digits.
-fn is_mistyped(cell: &str) -> bool {
-    let digits = cell.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
-    cell.contains(|character: char| character.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+/// The cell that makes a first row of names one of numbers instead: letters took the place of
+/// digits in it. Beside words a letter and digits are a name too (`time,O2`), with a point never.
+fn mistyped(row: &csv::StringRecord) -> Option<&str> {
+    let is_mistyped = |cell: &str| {
+        let digits = cell.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
+        cell.contains(|character: char| character.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+    };
+    let beside_words = row.iter().any(|cell| !is_mistyped(cell));
+    row.iter()
+        .find(|cell| is_mistyped(cell) && (cell.contains('.') || !beside_words))
 }
 
 /// Whether a cell of the first row can be a column's name.
 fn is_name(cell: &str) -> bool {
-    const NO_NAMES: [&str; 8] = [
-        "na", "n/a", "null", "none", "nil", "missing", "true", "false",
+    const NO_NAMES: [&str; 14] = [
+        "na", "n/a", "null", "none", "nil", "missing", "nothing", "nat", "inf32", "inf16", "nan32",
+        "nan16", "true", "false",
     ];
     cell.starts_with(|first: char| first.is_alphabetic() || first == '_')
         && cell.parse::<f64>().is_err()
@@ -300,10 +310,14 @@ fn advice(cell: &str) -> &'static str {
         "it looks like UTF-16: save it as UTF-8"
     } else if cell.parse::<f64>().is_ok_and(f64::is_infinite) {
         "scale the numbers"
+    } else if cell.contains(".#") {
+        "write numbers that are not finite as inf, -inf and nan"
+    } else if cell.starts_with("sep=") {
+        "leave this line out: only Excel reads it"
+    } else if cell.contains(['+', '-']) && (is_part("i") || is_part("j") || is_part("im")) {
+        "complex numbers: write their real and their imaginary parts into files of their own"
     } else if cell.contains([';', '\t', ' ', '|']) {
         SEPARATOR
-    } else if cell.contains(['+', '-']) && (is_part('i') || is_part('j')) {
-        "complex numbers: write their real and their imaginary parts into files of their own"
     } else if cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
         "write numbers with a decimal point, and nothing between thousands"
     } else if ["true", "false"].contains(&cell.to_ascii_lowercase().as_str()) {
@@ -328,7 +342,7 @@ fn shown(cell: &str) -> String {
     start.flat_map(char::escape_debug).collect()
 }
 
-fn ragged_or(text: &str, error: &csv::Error) -> Problem {
+fn ragged_or(text: &str, has_comments: bool, error: &csv::Error) -> Problem {
     match error.kind() {
         csv::ErrorKind::UnequalLengths {
             pos,
@@ -340,9 +354,11 @@ fn ragged_or(text: &str, error: &csv::Error) -> Problem {
             let problem = Problem::new(format!(
                 "line {line} has {len} {cells}, the lines before have {expected_len}"
             ));
-            // A spreadsheet whose decimal sign is the comma.
             match text.contains(';') {
+                // A spreadsheet whose decimal sign is the comma.
                 true => problem.hint(SEPARATOR),
+                false if has_comments => problem
+                    .hint("a `#` outside quotes begins a comment: quote a cell that contains one"),
                 false => problem,
             }
         }
@@ -443,6 +459,10 @@ mod tests {
             ("1|2\n", "cells end with a comma"),
             ("1e400\n", "scale"),
             ("1+2i\n", "imaginary"),
+            ("1.0 + 2.0im\n", "imaginary"),
+            ("sep=,\n1,2\n", "only Excel"),
+            ("1\n1.#INF\n", "as inf"),
+            ("run #,level\n1,2\n", "quote a cell"),
             ("(1.5e+00-2.0e+00j)\n", "imaginary"),
             ("\u{0}1\u{0}\n", "UTF-16"),
             ("\"\",\"x\"\n\"1\",2\n", "row.names = FALSE"),
@@ -455,6 +475,10 @@ mod tests {
         }
         check_refused(b"1\n#DIV/0!\n2\n", "line 2, column 1: `#DIV/0!`");
         check_refused(b"1,#N/A\n", "line 1, column 2: `#N/A`");
+        for cell in ["1.#INF", "-1.#IND00", "1.#QNAN", "nothing", "NaN32", "NaT"] {
+            let place = format!("line 1, column 1: `{cell}`");
+            check_refused(format!("{cell}\n2\n").as_bytes(), &place);
+        }
         check_refused(b"1\n-1e400\n", "`-1e400` is beyond float64's 1.79");
         check(
             "inf,-Infinity\n",
@@ -493,7 +517,7 @@ mod tests {
             ["line 1 is taken for a header and left out: time,level"]
         );
         assert_eq!(table.shape, [1, 2]);
-        for cell in ["O.5", "l.5", "I0", "o1e3", "_x,O.5", "1O"] {
+        for cell in ["O.5", "l.5", "I0", "o1e3", "_x,O.5", "1O", "O2,l5"] {
             let problem = decode(format!("{cell}\n1.5\n").as_bytes()).unwrap_err();
             assert!(
                 problem.what.starts_with("line 1"),
@@ -501,8 +525,11 @@ mod tests {
                 problem.what
             );
         }
-        for cell in ["I", "Oil", "l", "x1", "level 5"] {
-            let table = decode(format!("{cell}\n1.5\n").as_bytes()).unwrap();
+        for cell in [
+            "I", "Oil", "l", "x1", "level 5", "time,O2", "l1,left", "I0,x,O3",
+        ] {
+            let row = vec!["1.5"; cell.split(',').count()].join(",");
+            let table = decode(format!("{cell}\n{row}\n").as_bytes()).unwrap();
             assert_eq!(table.notices.len(), 1, "{cell}");
         }
     }

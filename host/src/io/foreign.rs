@@ -90,6 +90,21 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         ),
         (b"#!AMR", "AMR", CONVERT_SOUND),
         (b"wvpk", "WavPack", CONVERT_SOUND),
+        (b"TTA1\x01\0", "True Audio", CONVERT_SOUND),
+        (b"DSD \x1C\0\0\0", "DSF", CONVERT_SOUND),
+        (b"FRM8\0\0", "DSDIFF", CONVERT_SOUND),
+        (b"NIST_1A\n", "NIST's SPHERE", CONVERT_SOUND),
+        (b"Creative Voice File\x1A", "Creative's VOC", CONVERT_SOUND),
+        (
+            b"MThd\0\0\0\x06",
+            "MIDI: notes, and no samples",
+            "let a synthesiser play it into a .wav",
+        ),
+        (
+            b"version https://git-lfs",
+            "a pointer of Git LFS to the file",
+            "fetch the file itself: `git lfs pull`",
+        ),
     ];
     let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
     let inside = |kind: &[u8; 4], form: &[u8]| {
@@ -99,6 +114,13 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         Some(&(_, name, hint)) => (name, hint),
         None if inside(b"FORM", b"AIF") => ("AIFF", CONVERT_SOUND),
         None if inside(b"RIFF", b"AVI ") => ("AVI", CONVERT_SOUND),
+        None if is_page(start) => (
+            "a web page",
+            "open it to see why the server sent it, and download the file itself",
+        ),
+        None if start.starts_with(b"MAC ") && start.get(5) == Some(&0x0F) => {
+            ("Monkey's Audio", CONVERT_SOUND)
+        }
         None if start.get(4..8) == Some(b"ftyp") => ("an MPEG-4 file", CONVERT_SOUND),
         None => match *start {
             // A first frame without a tag before it.
@@ -108,6 +130,12 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         },
     };
     Some(Foreign { name, hint })
+}
+
+/// Whether a text is HTML.
+fn is_page(start: &[u8]) -> bool {
+    let start = start.trim_ascii_start().to_ascii_lowercase();
+    start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
 }
 
 #[cfg(test)]
@@ -125,6 +153,10 @@ mod tests {
         assert_eq!(name(b"\xFF\xFB\x90\x64"), "MP3");
         assert_eq!(name(b"\xFF\xE3\x18\xC4"), "MP3");
         assert_eq!(name(b"\xFF\xF1\x6C\x80"), "AAC");
+        assert_eq!(name(b"\n<!DOCTYPE HTML><html>"), "a web page");
+        assert_eq!(name(b"MAC \x96\x0F\0\0"), "Monkey's Audio");
+        assert_eq!(name(b"NIST_1A\n   1024\n"), "NIST's SPHERE");
+        assert!(name(b"version https://git-lfs.github.com/spec/v1\n").contains("Git LFS"));
         for protocol in 2..=5 {
             assert_eq!(name(&[0x80, protocol, b'X']), "a Python pickle");
         }
@@ -134,6 +166,8 @@ mod tests {
             b"1,2\n",
             b"",
             b"id,3",
+            b"MAC address,x",
+            b"<b>1</b>",
             b"\xFF\xFE1\0",
         ] {
             assert_eq!(foreign(ours), None, "{ours:?}");

@@ -172,8 +172,24 @@ fn an_ordinal_that_is_not_there_is_told_with_those_that_are() {
         .env("FAKE_GPUS", "2")
         .env("CUDA_VISIBLE_DEVICES", "0,1");
     let run = Run::of(&mut command);
-    run.refused("the driver has 2 GPUs, gpu:0 to gpu:1 (CUDA_VISIBLE_DEVICES is \"0,1\")");
+    run.refused("there is no gpu:3: the driver has 2 GPUs, gpu:0 to gpu:1 (CUDA_VISIBLE_DEVICES is \"0,1\")");
     assert!(run.stderr.contains("unset it, or name others"), "{run:?}");
+}
+
+/// The code for an ordinal that is not there comes from a GPU that is, when it cannot be used.
+#[test]
+fn a_gpu_that_is_there_and_called_invalid_is_not_told_as_missing() {
+    let failing = ["cuEventCreate=101", "cuDevicePrimaryCtxRetain=101"];
+    for failing in failing {
+        let run = with(driver(), failing, "sum x.npy --device gpu");
+        run.refused("CUDA_ERROR_INVALID_DEVICE (101)");
+        let call = failing.split('=').next().expect("a call");
+        assert!(run.stderr.contains(call), "{run:?}");
+        assert!(run.stderr.contains("nvidia-smi"), "{run:?}");
+        for wrong in ["there is no gpu:0", "choose one of those"] {
+            assert!(!run.stderr.contains(wrong), "{run:?}");
+        }
+    }
 }
 
 #[test]
@@ -273,6 +289,13 @@ fn a_module_that_is_refused_has_the_reason_s_advice() {
         (209, "this one's compute capability"),
         (221, "libnvidia-ptxjitcompiler.so.1"),
         (223, "CUDA_DISABLE_PTX_JIT"),
+        (200, "damaged"),
+        (218, "`ptxas`"),
+        (300, "`ptxas`"),
+        (301, "install all of the driver"),
+        (302, "of another version"),
+        (303, "of another version"),
+        (801, "virtualisation"),
     ] {
         let fails = format!("cuModuleLoadData={code} cuModuleLoadDataEx={code}");
         says(&fails, &refused, &[advice]);
@@ -348,6 +371,9 @@ fn faults_of_the_machine_are_not_blamed_on_the_kernel() {
     );
     says(&fails(702), &gpu, &["display"]);
     says(&fails(999), &gpu, &["suspended"]);
+    says(&fails(46), &gpu, &["another process"]);
+    says(&fails(304), &gpu, &["/dev/nvidia*"]);
+    says(&fails(806), &gpu, &["MPS"]);
     says(&fails(700), &gpu, &["the kernel failed on the GPU"]);
 }
 
@@ -399,6 +425,7 @@ fn a_small_copy_that_fails_says_what_was_done_and_why() {
     says("cuMemcpyDtoHAsync_v2=214", &back, &["ECC"]);
     let pinned = with(driver(), "cuMemAllocHost_v2=2", "sum x.npy --device gpu");
     pinned.refused("the host has no room for");
+    assert!(pinned.stderr.contains("free host memory"), "{pinned:?}");
     let event = [device, "cuEventSynchronize"];
     says(
         "cuEventSynchronize=700",

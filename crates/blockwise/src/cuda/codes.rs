@@ -58,6 +58,22 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
         "CUDA_DISABLE_PTX_JIT forbids what compiles PTX: unset it"
     } else if is(code, &[CUDA_ERROR_NO_BINARY_FOR_GPU]) {
         "the PTX is for other GPUs: build it for this one's compute capability, which `blockwise devices` prints, or a lower one"
+    } else if is(code, &[CUDA_ERROR_INVALID_IMAGE]) {
+        "the driver cannot read it as kernels: the file is damaged, or is newer than the driver: build the PTX again, or update the driver"
+    } else if is(code, &[CUDA_ERROR_INVALID_PTX, CUDA_ERROR_INVALID_SOURCE]) {
+        "the driver's compiler refuses the text: `ptxas` on the PTX names the line; kernels built by `cuda_builder` need the PTX built again, or a newer driver"
+    } else if is(code, &[CUDA_ERROR_FILE_NOT_FOUND]) {
+        "a file that the driver needs is not there: install all of the driver (in a container NVIDIA_DRIVER_CAPABILITIES has `compute`)"
+    } else if is(
+        code,
+        &[
+            CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
+            CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
+        ],
+    ) {
+        "one of the driver's own libraries does not load or is of another version: install all of the driver anew, and look for copies of libnvidia-*.so in LD_LIBRARY_PATH"
+    } else if is(code, &[CUDA_ERROR_NOT_SUPPORTED]) {
+        "this GPU, its virtual machine or its driver cannot do that: `nvidia-smi -q` shows the virtualisation and MIG modes; update the driver, or take another GPU"
     } else if is(code, &[CUDA_ERROR_NOT_FOUND]) {
         "the driver may be too old: update it"
     } else if is(code, &[CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES]) {
@@ -76,6 +92,21 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
         "another client of the MPS server failed and ended this one too: start the program again"
     } else if code == UNKNOWN {
         "the driver is in a bad state, often after the machine was suspended: start the program again, else reload the module `nvidia_uvm` or reboot"
+    } else if code == DEVICE_UNAVAILABLE {
+        "another process has the GPU for itself: end it (`nvidia-smi` lists it), or set the compute mode to DEFAULT"
+    } else if is(code, &[CUDA_ERROR_OPERATING_SYSTEM]) {
+        "the system refused the driver: see whether this user may open /dev/nvidia* and whether `nvidia-smi` runs"
+    } else if is(
+        code,
+        &[
+            CUDA_ERROR_MPS_CONNECTION_FAILED,
+            CUDA_ERROR_MPS_RPC_FAILURE,
+            CUDA_ERROR_MPS_SERVER_NOT_READY,
+            CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+            CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
+        ],
+    ) {
+        "the MPS server does not answer or is full: see nvidia-cuda-mps-control, or unset CUDA_MPS_PIPE_DIRECTORY"
     } else if fails_in_kernel(code) {
         "the kernel failed on the GPU and ended its context; the emulator shows the line, or that there is none: then deep calls need a larger stack (Device::set_stack_bytes)"
     } else {
@@ -85,7 +116,12 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
 
 /// What to do when a GPU cannot be opened because of this call, in one line. The driver shows
 /// `count` GPUs; `hidden` if a variable decides which.
-pub(super) fn opening_hint(failure: Failure, count: usize, hidden: bool) -> &'static str {
+pub(super) fn opening_hint(
+    failure: Failure,
+    ordinal: usize,
+    count: usize,
+    hidden: bool,
+) -> &'static str {
     use CUresult::*;
     let code = failure.code;
     match failure.absence {
@@ -103,10 +139,8 @@ pub(super) fn opening_hint(failure: Failure, count: usize, hidden: bool) -> &'st
         || is(code, &[CUDA_ERROR_INVALID_DEVICE]) && count == 0
     {
         "the driver is there, but no GPU: see whether `nvidia-smi` lists one; a container must be given it (`docker run --gpus all`)"
-    } else if is(code, &[CUDA_ERROR_INVALID_DEVICE]) {
+    } else if is(code, &[CUDA_ERROR_INVALID_DEVICE]) && ordinal >= count {
         "choose one of those"
-    } else if code == DEVICE_UNAVAILABLE {
-        "another process has the GPU for itself: end it (`nvidia-smi` lists it), or set the compute mode to DEFAULT"
     } else if is(code, &[CUDA_ERROR_DEVICE_NOT_LICENSED]) {
         "this virtual GPU has no licence: ask whoever runs the licence server"
     } else if is(code, &[CUDA_ERROR_STUB_LIBRARY]) {
@@ -124,19 +158,6 @@ pub(super) fn opening_hint(failure: Failure, count: usize, hidden: bool) -> &'st
         &[CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_DEINITIALIZED],
     ) {
         "CUDA cannot be used in a process that was forked after its first use: open the device in the child only, or start the child anew"
-    } else if is(code, &[CUDA_ERROR_OPERATING_SYSTEM]) {
-        "the system refused the driver: see whether this user may open /dev/nvidia* and whether `nvidia-smi` runs"
-    } else if is(
-        code,
-        &[
-            CUDA_ERROR_MPS_CONNECTION_FAILED,
-            CUDA_ERROR_MPS_RPC_FAILURE,
-            CUDA_ERROR_MPS_SERVER_NOT_READY,
-            CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
-            CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
-        ],
-    ) {
-        "the MPS server does not answer or is full: see nvidia-cuda-mps-control, or unset CUDA_MPS_PIPE_DIRECTORY"
     } else {
         hint(code)
             .unwrap_or("see whether `nvidia-smi` runs, and what the system's log says of nvidia")
@@ -158,16 +179,19 @@ mod tests {
     #[test]
     fn each_reason_has_advice_of_its_own() {
         let codes = [
-            2, 3, 34, 46, 100, 101, 102, 304, 802, 803, 804, 805, 999, 226, 702,
+            2, 3, 34, 46, 100, 101, 102, 304, 802, 803, 804, 805, 999, 226, 702, 200, 209, 218,
+            221, 222, 223, 301, 302, 500, 801,
         ];
-        let mut hints: Vec<_> = codes.map(|code| opening_hint(of(code), 2, false)).to_vec();
-        hints.push(opening_hint(of(100), 2, true));
+        let mut hints: Vec<_> = codes
+            .map(|code| opening_hint(of(code), 2, 2, false))
+            .to_vec();
+        hints.push(opening_hint(of(100), 2, 2, true));
         for absence in [Absence::NoDriver, Absence::NoFunction] {
             let failure = Failure {
                 absence: Some(absence),
                 ..of(100)
             };
-            hints.push(opening_hint(failure, 2, false));
+            hints.push(opening_hint(failure, 2, 2, false));
         }
         let count = hints.len();
         hints.sort();

@@ -53,7 +53,7 @@ pub(crate) fn connect(ordinal: usize) -> Result<Started> {
         let failure = libcuda_loader::last_failure();
         let count = count();
         let advice = failure.map_or("", |failure| {
-            codes::opening_hint(failure, count, is_filtered())
+            codes::opening_hint(failure, ordinal, count, is_filtered())
         });
         Error::NoGpu {
             reason: reason(ordinal, count, error, failure),
@@ -70,6 +70,8 @@ fn reason(ordinal: usize, count: usize, error: Error, failure: Option<Failure>) 
     }
     let mut reason = match (failure.filter(is_ordinal), count) {
         (Some(failure), 0) if failure.call != "cuInit" => "the driver sees no GPU".to_owned(),
+        // A GPU that is there can be called invalid too, as one that is in no state to be used.
+        (Some(_), count @ 1..) if ordinal < count => error.to_string(),
         (Some(_), 1) => format!("there is no gpu:{ordinal}: the driver has one GPU, gpu:0"),
         (Some(_), count @ 2..) => format!(
             "there is no gpu:{ordinal}: the driver has {count} GPUs, gpu:0 to gpu:{}",

@@ -2,7 +2,7 @@
 //!
 //! LLVM prints them as `.extern`, and the driver refuses the module when it is loaded.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::calls::kernels_of;
 use super::module::{Global, Head, Module, Nodes};
@@ -20,45 +20,41 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
         return Ok(());
     }
     let nodes = Nodes::of(module);
-    let mut reports = BTreeMap::new();
+    // The kernels by symbol and place: code that is inlined into several is one place.
+    let mut uses = BTreeMap::<_, BTreeSet<_>>::new();
     for function in module.functions() {
         for instruction in function.instructions() {
-            for symbol in instruction
-                .globals()
-                .filter(|name| undefined.contains_key(name))
-            {
-                reports.entry(symbol.to_owned()).or_insert_with(|| {
-                    let place = match place::of(instruction, &nodes) {
-                        Some(place) => format!("at {place}"),
-                        None => format!("in `{}`", demangle(function.name())),
-                    };
-                    report(
-                        &kernels_of(module, function.name()),
-                        (undefined[symbol], symbol),
-                        &place,
-                    )
-                });
+            let used = (instruction.globals()).filter(|name| undefined.contains_key(name));
+            for symbol in used {
+                let place = match place::of(instruction, &nodes) {
+                    Some(place) => format!("at {place}"),
+                    None => format!("in `{}`", demangle(function.name())),
+                };
+                (uses.entry((symbol, place)).or_default())
+                    .insert(kernels_of(module, function.name()));
             }
         }
     }
     for table in module.globals() {
         for symbol in table.globals().filter(|name| undefined.contains_key(name)) {
-            reports.entry(symbol.to_owned()).or_insert_with(|| {
-                let users = (module.functions()).filter(|function| {
-                    let mut instructions = function.instructions();
-                    instructions.any(|one| one.globals().any(|name| name == table.name()))
-                });
-                let kernels: Vec<_> = users.map(|user| kernels_of(module, user.name())).collect();
-                let place = format!("in the static `{}`", demangle(table.name()));
-                report(&kernels.join("`, `"), (undefined[symbol], symbol), &place)
+            let users = (module.functions()).filter(|function| {
+                let mut instructions = function.instructions();
+                instructions.any(|one| one.globals().any(|name| name == table.name()))
             });
+            let place = format!("in the static `{}`", demangle(table.name()));
+            (uses.entry((symbol, place)).or_default())
+                .extend(users.map(|user| kernels_of(module, user.name())));
         }
     }
+    let reports: Vec<_> = (uses.into_iter())
+        .map(|((symbol, place), kernels)| {
+            let kernels: Vec<_> = kernels.into_iter().collect();
+            report(&kernels.join("`, `"), (undefined[symbol], symbol), &place)
+        })
+        .collect();
     match reports.is_empty() {
         true => Ok(()),
-        false => Err(CudaBuilderError::Undefined {
-            reports: reports.into_values().collect(),
-        }),
+        false => Err(CudaBuilderError::Undefined { reports }),
     }
 }
 
@@ -135,6 +131,34 @@ mod tests {
             &(helper("%1 = load ptr, ptr @TABLE, align 8")
                 + "@TABLE = constant [1 x ptr] [ptr @nobody]\ndeclare i32 @nobody(i32)\n"),
             Some("the function `nobody`, used in the static `TABLE`"),
+        );
+    }
+
+    #[test]
+    fn each_kernel_and_each_place_is_told() {
+        let body = |line: u32| {
+            format!("(ptr %0) {{\n  %1 = call i32 @nobody(i32 1), !dbg !{line}\n  ret void\n}}\n")
+        };
+        let ir = format!(
+            "define ptx_kernel void @a{}define ptx_kernel void @b{}define ptx_kernel void @c{}declare i32 @nobody(i32)\n\
+             !1 = distinct !DISubprogram(name: \"k\", scope: !3, file: !3, line: 1)\n\
+             !3 = !DIFile(filename: \"src/lib.rs\", directory: \"/\")\n\
+             !4 = !DILocation(line: 12, column: 9, scope: !1)\n\
+             !5 = !DILocation(line: 15, column: 9, scope: !1)\n",
+            body(4),
+            body(5),
+            body(4)
+        );
+        let reports = check(&Module::parse(&ir).unwrap()).unwrap_err().to_string();
+        let starts: Vec<_> = (reports.lines())
+            .filter_map(|line| line.split(", is declared").next())
+            .collect();
+        assert_eq!(
+            starts,
+            [
+                "kernel `a`, `c`: the function `nobody`, used at src/lib.rs:12:9",
+                "kernel `b`: the function `nobody`, used at src/lib.rs:15:9",
+            ]
         );
     }
 

@@ -20,6 +20,7 @@ fn each_undefined_function_and_static_is_named_with_kernel_and_line() {
         }
         fn helper(x: u32) -> u32 { unsafe { nobody_defines_this(x) + ELSEWHERE } }
         #[kernel] pub unsafe fn through_a_helper(x: u32, out: *mut u32) { unsafe { *out = helper(x) } }
+        #[kernel] pub unsafe fn also_through_it(x: u32, out: *mut u32) { unsafe { *out = helper(x) } }
         #[kernel] pub unsafe fn by_address(which: usize, out: *mut u32) {
             const TABLE: [unsafe extern \"C\" fn(u32) -> u32; 2] = [nor_this, nor_this];
             unsafe { *out = TABLE[which](3) }
@@ -35,8 +36,10 @@ fn each_undefined_function_and_static_is_named_with_kernel_and_line() {
     let reason = "is declared but defined nowhere, and no GPU loads a kernel that lacks it; define it in Rust";
     for start in [
         "kernel `calls_it_rarely`: the function `nobody_defines_this`, used at members/undefined/src/lib.rs:9:48, ",
+        "kernel `through_a_helper`: the function `nobody_defines_this`, used at members/undefined/src/lib.rs:13:",
+        "kernel `also_through_it`: the function `nobody_defines_this`, used at members/undefined/src/lib.rs:14:",
         "kernel `through_a_helper`: the static `ELSEWHERE`, used at members/undefined/src/lib.rs:13:",
-        "kernel `by_address`: the function `nor_this`, used at members/undefined/src/lib.rs:16:29, ",
+        "kernel `by_address`: the function `nor_this`, used at members/undefined/src/lib.rs:17:29, ",
     ] {
         let line = reports.lines().find(|line| line.starts_with(start));
         assert!(
@@ -44,5 +47,5 @@ fn each_undefined_function_and_static_is_named_with_kernel_and_line() {
             "{start}\n{reports}"
         );
     }
-    assert_eq!(reports.lines().count(), 3, "{reports}");
+    assert_eq!(reports.lines().count(), 6, "{reports}");
 }

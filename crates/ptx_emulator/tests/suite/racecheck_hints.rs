@@ -200,6 +200,37 @@ fn clusters_and_grids_have_barriers_of_their_own() {
     );
 }
 
+/// A block of the cluster that fills the other one's shared memory and arrives there.
+#[test]
+fn what_comes_from_another_block_of_the_cluster_is_waited_for() {
+    let fill = |made: &str, wait: &str| {
+        format!(
+            "mov.u32 %r8, object; @%first mbarrier.init.shared.b64 [%r8], 32; fence.mbarrier_init.release.cluster; {made}
+mov.u32 %r1, %cluster_ctarank; xor.b32 %r1, %r1, 1; mapa.shared::cluster.u32 %r2, %own, %r1; mapa.shared::cluster.u32 %r3, %r8, %r1;
+st.shared::cluster.u32 [%r2], %t; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];
+{wait}
+ld.shared.u32 %r4, [%own+0]; barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"
+        )
+    };
+    let cluster = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;";
+    let wait =
+        "w: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [%r8], 0; @!%q bra w;";
+    let launch = (2, 32, 2);
+    assert!(check(&fill(cluster, wait), launch).is_clean());
+    hints(
+        &check(&fill(cluster, ""), launch),
+        &["a wait for an arrive", "cluster.sync()"],
+        &["move it after", "second launch"],
+    );
+    let late = "mov.u32 %r8, object; mov.u32 %r1, %cluster_ctarank; xor.b32 %r1, %r1, 1; mapa.shared::cluster.u32 %r3, %r8, %r1;
+@%first mbarrier.init.shared.b64 [%r8], 64; bar.sync 0; setp.ne.u32 %q, %b, 1; @%q bra done; mbarrier.arrive.shared::cluster.b64 _, [%r3];";
+    hints(
+        &check(late, launch),
+        &["makes the barrier object", "cluster.sync()"],
+        &["bar.sync 0"],
+    );
+}
+
 #[test]
 fn locks_name_their_fence() {
     let lock = |acquire: &str, release: &str| {

@@ -139,11 +139,25 @@ impl Parts {
             check_length(&id, length, left)?;
             at = after(bytes, order, at + length, length, len)?;
         }
-        Err(
-            Problem::new("the file is truncated: it ends before its samples")
-                .hint("copy the file again")
-                .into(),
+        Err(without_samples(order, &head, &others, len).into())
+    }
+}
+
+/// What a file is that ends before its samples.
+fn without_samples(order: Order, head: &[u8; 12], others: &[Chunk], len: u64) -> Problem {
+    let [.., s0, s1, s2, s3, _, _, _, _] = *head;
+    let is_whole = u64::from(order.long([s0, s1, s2, s3])) + 8 <= len;
+    if others.iter().any(|chunk| &chunk.id == b"levl") {
+        return Problem::new(
+            "this is a peak file: it has a recording's envelope (`levl`), and no samples",
         )
+        .hint("name the recording that it was made of");
+    }
+    match is_whole {
+        true => Problem::new("the file has no samples: no part of it is called `data`")
+            .hint("record or export it again: nothing is missing that another copy would have"),
+        false => Problem::new("the file is truncated: it ends before its samples")
+            .hint("copy the file again"),
     }
 }
 
@@ -301,7 +315,7 @@ fn kind(head: &[u8; 12]) -> Result<(Order, bool), Problem> {
     Err(Problem::new(
         "this is no .wav file: it does not start with RIFF, RIFX, RF64 or BW64 and WAVE",
     )
-    .hint("if it is sound, convert it: `ffmpeg -i IN -c:a pcm_f64le OUT.wav`"))
+    .hint("if it is sound, convert it: `ffmpeg -i IN -c:a pcm_f64le OUT.wav`; samples without a header need `sox -t raw -r RATE -e signed -b BITS -c CHANNELS IN OUT.wav`"))
 }
 
 /// The name and the stored length of the chunk at a place. `None` at the end.

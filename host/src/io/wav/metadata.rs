@@ -65,8 +65,8 @@ impl Metadata {
 /// Whether a chunk describes the new samples as well as the old ones.
 fn stays_true(id: &[u8; 4], start: [u8; 4], same_times: bool) -> bool {
     match id {
-        // Peaks and envelopes of the old samples.
-        b"PEAK" | b"levl" => false,
+        // Peaks, envelopes and checksums of the old samples.
+        b"PEAK" | b"levl" | b"MD5 " => false,
         // Texts and pictures.
         b"LIST" if &start == b"INFO" => true,
         b"id3 " | b"ID3 " | b"_PMX" | b"DISP" => true,

@@ -296,6 +296,7 @@ fn what_stays_true_is_kept_and_the_rest_is_named() {
         chunk(b"bext", &bext),
         chunk(b"JUNK", &[0; 9]),
         chunk(b"PEAK", &[0; 16]),
+        chunk(b"MD5 ", &[7; 16]),
     ];
     bytes.splice(36..36, before.concat());
     bytes.extend(
@@ -311,11 +312,11 @@ fn what_stays_true_is_kept_and_the_rest_is_named() {
     let Ok(kept) = reader.metadata(true) else {
         panic!("read")
     };
-    assert_eq!(kept.left_out, ["PEAK"]);
+    assert_eq!(kept.left_out, ["PEAK", "MD5"]);
     let Ok(moved) = reader.metadata(false) else {
         panic!("read")
     };
-    assert_eq!(moved.left_out, ["bext", "PEAK", "cue", "LIST adtl"]);
+    assert_eq!(moved.left_out, ["bext", "PEAK", "MD5", "cue", "LIST adtl"]);
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.wav");
@@ -520,4 +521,28 @@ fn broken_files_are_errors() {
     let end = infinite.len();
     infinite[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
     assert!(refusal(&infinite).contains("sample 1 is inf"));
+}
+
+#[test]
+fn a_file_without_samples_is_truncated_only_if_it_promises_more() {
+    let file = |parts: &[Vec<u8>], promised: u32| {
+        let parts = parts.concat();
+        let length = (parts.len() as u32 + 4 + promised).to_le_bytes();
+        [b"RIFF", &length[..], b"WAVE", &parts].concat()
+    };
+    let format = chunk(
+        b"fmt ",
+        &[1, 0, 1, 0, 0x80, 0xBB, 0, 0, 0, 0x77, 1, 0, 2, 0, 16, 0],
+    );
+    let envelope = chunk(b"levl", &[1; 120]);
+    let text = refusal(&file(&[format.clone(), envelope.clone()], 0));
+    assert!(text.contains("peak file"), "{text}");
+    let text = refusal(&file(&[envelope], 0));
+    assert!(text.contains("peak file"), "{text}");
+    let text = refusal(&file(&[format.clone(), chunk(b"bext", &[0; 602])], 0));
+    assert!(text.contains("no part of it is called `data`"), "{text}");
+    for promised in [1, 8, 1 << 30] {
+        let text = refusal(&file(std::slice::from_ref(&format), promised));
+        assert!(text.contains("truncated"), "{promised}: {text}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Messages about uses of undefined values.
 
 use super::registers::{Origin, Source};
+use crate::decode::op::Op;
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};
 use crate::sanitize::language::words;
@@ -150,6 +151,40 @@ fn source_site(context: &Context<'_>, Origin { actor, source, .. }: Origin) -> S
     }
 }
 
+/// What a reader of shared memory waits for, where the kernel has more than stores by its block.
+fn wait(context: &Context<'_>, origin: Origin) -> String {
+    let words = words(&context.program.place(origin.actor.pc));
+    let (mut copies, mut objects, mut others) = (false, false, false);
+    for (_, inst) in context.program.reachable_code(context.kernel.function) {
+        match &inst.op {
+            Op::CopyAsync(_) => copies = true,
+            Op::Mbarrier(_) => objects = true,
+            Op::ClusterBarrier { .. } => others = true,
+            _ => {}
+        }
+    }
+    let mut ways = Vec::new();
+    if objects {
+        ways.push("a wait for the phase of the mbarrier that the copy or the writer arrives at (`mbarrier.try_wait`)".to_owned());
+    }
+    if copies {
+        ways.push(format!(
+            "{} and {} after it",
+            words.copy_wait, words.block_barrier
+        ));
+    }
+    if others {
+        ways.push(format!(
+            "{}, if another block writes",
+            words.cluster_barrier
+        ));
+    }
+    if !copies && !objects {
+        ways.push(words.block_barrier.to_owned());
+    }
+    format!("{} between the store and the read", ways.join(", or "))
+}
+
 fn hint(context: &Context<'_>, origin: Origin) -> String {
     match origin.source {
         Source::Division => "test the divisor before the division".to_owned(),
@@ -171,8 +206,8 @@ fn hint(context: &Context<'_>, origin: Origin) -> String {
                     "nobody had stored a value to {name}, when it was read: a store is missing, or what was stored there had no value itself"
                 ),
                 Space::Shared => format!(
-                    "no thread of the block had stored to {name}, when it was read: a store is missing, or {} between the store and the read",
-                    words(&context.program.place(origin.actor.pc)).block_barrier
+                    "no thread of the block had stored to {name}, when it was read: a store is missing, or {}",
+                    wait(context, origin)
                 ),
                 Space::Local => "give the local array a value before it is read".to_owned(),
                 _ => format!(

@@ -201,15 +201,17 @@ impl Report<'_> {
     /// For a barrier object that is used before it is initialised or after it is invalidated.
     fn of_object(&self, words: &Words, between: &str) -> Option<String> {
         let pcs = [self.current.now.pc, self.hazard.earlier.pc()];
+        let barrier = match self.current.now.shares_block(&self.hazard.earlier) {
+            true => words.block_barrier,
+            false => words.cluster_barrier,
+        };
         pcs.into_iter().find_map(|pc| match &self.context.program.code[pc as usize].op {
             Op::Mbarrier(op) => match op.kind {
                 MbarrierKind::Init { .. } => Some(format!(
-                    "one thread makes the barrier object; then {} {between}, before any other uses it",
-                    words.block_barrier
+                    "one thread makes the barrier object; then {barrier} {between}, before any other uses it"
                 )),
                 MbarrierKind::Invalidate => Some(format!(
-                    "the barrier object may end only when all have used it for the last time: {} {between}",
-                    words.block_barrier
+                    "the barrier object may end only when all have used it for the last time: {barrier} {between}"
                 )),
                 _ => None,
             },
@@ -230,7 +232,14 @@ impl Report<'_> {
                 words.elected_barrier
             ));
         }
-        if self.current.knows_before(earlier, lane) {
+        let meets = self.current.knows_before(earlier, lane);
+        if meets && self.is_in_another_block_of_the_cluster() {
+            return Some(format!(
+                "a wait for an {arrive} that comes after {there}, or {}: what {here} has waited for comes before it",
+                words.cluster_barrier
+            ));
+        }
+        if meets {
             let again = match self.uses.objects || self.uses.counts {
                 true => "move it after".to_owned(),
                 false => format!(
@@ -246,6 +255,13 @@ impl Report<'_> {
             ));
         }
         None
+    }
+
+    /// Whether the two threads are of two blocks of one cluster.
+    fn is_in_another_block_of_the_cluster(&self) -> bool {
+        let threads = self.context.config.block.iter().product::<u32>();
+        let other = u64::from(self.hazard.earlier.warp / threads.div_ceil(32));
+        !self.current.now.shares_block(&self.hazard.earlier) && self.context.share_cluster(other)
     }
 
     fn release_word(&self) -> &'static str {
@@ -292,15 +308,7 @@ impl Report<'_> {
                 words.block_scope, words.device_scope
             );
         }
-        let warps = self
-            .context
-            .config
-            .block
-            .iter()
-            .product::<u32>()
-            .div_ceil(32);
-        let other = u64::from(self.hazard.earlier.warp / warps);
-        if self.context.share_cluster(other) {
+        if self.is_in_another_block_of_the_cluster() {
             return format!(
                 "{} {between}: both are blocks of one cluster",
                 words.cluster_barrier

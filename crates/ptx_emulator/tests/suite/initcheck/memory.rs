@@ -26,6 +26,48 @@ $skip:";
     assert_eq!(finding.others[0].target.expect("an access").address, 16);
 }
 
+/// The hint for shared memory that is read before it is filled.
+#[track_caller]
+fn asks(fill: &str, words: &[&str], not: &[&str]) {
+    let objects = ".shared .align 8 .b64 object;";
+    let body = format!(
+        "mov.u32 %r0, tile; mov.u32 %r8, object; {fill}
+ld.shared.u32 %r1, [%r0+16]; st.global.u32 [%out], %r1;"
+    );
+    let report = check(&format!("{TILE}{objects}"), &body, shape(1, 1, 0));
+    let finding = (report.findings.into_iter())
+        .find(|finding| finding.rule == Rule::UninitialisedMemory)
+        .expect("it is found");
+    let hint = finding.hint.unwrap_or_default();
+    assert!(hint.contains("a store is missing"), "{hint}");
+    for word in words {
+        assert!(hint.contains(word), "no `{word}`: {hint}");
+    }
+    for word in not {
+        assert!(!hint.contains(word), "`{word}`: {hint}");
+    }
+}
+
+#[test]
+fn what_fills_shared_memory_is_what_is_waited_for() {
+    asks("", &["bar.sync 0"], &["mbarrier", "cluster", "wait_group"]);
+    asks(
+        "cp.async.ca.shared.global [%r0], [%in], 4;",
+        &["cp.async.wait_group", "bar.sync 0"],
+        &["mbarrier", "cluster"],
+    );
+    asks(
+        "mbarrier.init.shared.b64 [%r8], 1;",
+        &["mbarrier.try_wait"],
+        &["bar.sync", "cluster"],
+    );
+    asks(
+        "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;",
+        &["cluster.sync()", "bar.sync 0"],
+        &["mbarrier"],
+    );
+}
+
 /// A finding whose value came from global memory by line 0 of the body and went through another
 /// memory.
 #[track_caller]
