@@ -19,8 +19,8 @@ pub(super) const fn rows_of(elements: usize, len: usize) -> usize {
     }
 }
 
-/// Whether a kernel may count its rows in 32 bits, in a grid of `y` × `z` layers of `each` rows; and
-/// whether each of the `rows` has a layer. Layers of several rows stride: any number will do.
+/// Whether a kernel may count its rows in 32 bits, in a grid of `y` × `z` layers of `each` rows;
+/// and whether each of the `rows` has a layer. Layers of several rows stride: any number will do.
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")

@@ -112,7 +112,8 @@ macro_rules! instances {
 }
 instances!(Small Square Wide Narrow);
 
-/// Whether a block divides into teams of `team` warps. With several slices a team is the whole block.
+/// Whether a block divides into teams of `team` warps. With several slices a team is the whole
+/// block.
 pub const fn divides(team: usize, slices: usize) -> bool {
     team.is_power_of_two() && team <= WARPS && (slices == 1 || team == WARPS)
 }

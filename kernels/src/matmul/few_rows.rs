@@ -71,8 +71,8 @@ pub const fn chunk<T>(rows: usize) -> usize {
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with [`SHARED_BYTES`] of dynamic shared memory. The grid
-/// strides over groups of [`columns`] along x and over slices along z; along y it has a layer for each
-/// product.
+/// strides over groups of [`columns`] along x and over slices along z; along y it has a layer for
+/// each product.
 #[kernel(
     instances(f32),
     max_threads = 256,

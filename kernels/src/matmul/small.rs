@@ -1,9 +1,9 @@
 //! Batches of small products: whole matrices in shared memory, several to a block.
 //!
-//! Change from [`sliced`](super::sliced), whose tiles are larger than such matrices: a block copies A
-//! and B of some products as they lie in memory, one run of each, and computes all of C. A block that
-//! has more of them copies the next ones meanwhile. Of a product with too many rows a block has some
-//! rows of A, and all of B.
+//! Change from [`sliced`](super::sliced), whose tiles are larger than such matrices: a block copies
+//! A and B of some products as they lie in memory, one run of each, and computes all of C. A block
+//! that has more of them copies the next ones meanwhile. Of a product with too many rows a block
+//! has some rows of A, and all of B.
 //!
 //! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. A that all products
 //!   share is copied once.
@@ -44,8 +44,8 @@ pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
     bytes.saturating_add(BYTES - 1) / BYTES * BYTES
 }
 
-/// The same for a launch with this many blocks along x, where a block has `run` rows of each product:
-/// twice the bytes where it has several groups.
+/// The same for a launch with this many blocks along x, where a block has `run` rows of each
+/// product: twice the bytes where it has several groups.
 pub const fn needed<T>(
     [run, inner, cols]: [usize; 3],
     each: usize,
@@ -71,9 +71,9 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 /// # Parameters
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
 ///   B and C, `inner · cols` and `rows · cols` elements, `batch` times.
-/// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of a
-///   block; 1 if `run` is less than `rows`. `packs`: whether 16 bytes move at a time; rows of A, B and C are
-///   then whole numbers of them, and all three are aligned to them.
+/// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of
+///   a block; 1 if `run` is less than `rows`. `packs`: whether 16 bytes move at a time; rows of A,
+///   B and C are then whole numbers of them, and all three are aligned to them.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
@@ -220,8 +220,8 @@ impl<T: Scalar> Small<T> {
                     unsafe { self.outputs::<LANES>(slots, [y, x], [of_run as u32, high], c) };
                     place += THREADS;
                 }
-                // Orders all reads before the copies of the group after the next one, or of the next
-                // run.
+                // Orders all reads before the copies of the group after the next one, or of the
+                // next run.
                 thread::sync_threads();
                 half = second - half;
                 group = next;

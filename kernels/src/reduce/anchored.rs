@@ -47,8 +47,8 @@ const LOST: u32 = 46;
 /// The most by which a sum in this way is off, relative to the sum of its terms' magnitudes.
 pub const ERROR: f64 = 1.0 / (1_u128 << 80) as f64;
 
-/// A sum less its anchor: multiples of the anchor's last place, and what the additions have lost, in
-/// multiples of 2⁻⁴⁶ of it. Both are below 2⁵¹.
+/// A sum less its anchor: multiples of the anchor's last place, and what the additions have lost,
+/// in multiples of 2⁻⁴⁶ of it. Both are below 2⁵¹.
 pub type Parts = [i64; 2];
 
 /// The sum of two: exact for the threads of a block.

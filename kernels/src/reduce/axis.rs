@@ -19,8 +19,8 @@
 //! shuffles, in the same order.
 //!
 //! Of many short lines a thread has several at a time: with one, most of its instructions were not
-//! loads. They are a pack of neighbouring columns, which is loaded and stored in 16 bytes; or, where
-//! columns do not come in packs, [`ABREAST`] lines a grid apart.
+//! loads. They are a pack of neighbouring columns, which is loaded and stored in 16 bytes; or,
+//! where columns do not come in packs, [`ABREAST`] lines a grid apart.
 //!
 //! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
 //! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
@@ -266,7 +266,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
     }
 
     /// A block's lines, and this thread's line and row among them. One line, whatever its rows; or
-    /// several, which are told apart by a shift. Numbers without a branch: with one ptxas spills them.
+    /// several, which are told apart by a shift. Numbers without a branch: with one ptxas spills
+    /// them.
     #[inline(always)]
     fn lines(&self, zero: u32) -> (u32, u32, u32) {
         let (high, at) = (thread::block_dim_y(), thread::thread_idx_y() + zero);

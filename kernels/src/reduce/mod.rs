@@ -4,7 +4,8 @@
 //! adjacent threads read adjacent elements; each block combines its threads' values into one; the
 //! host combines the blocks' values. Only the second step differs: [`interleaved`] does it in
 //! shared memory with bank conflicts, [`tree`] without, `shuffle` in the crate `ladder` mostly in
-//! registers. [`wide`] then speeds up the first step, and [`single`] does the last one on the device.
+//! registers. [`wide`] then speeds up the first step, and [`single`] does the last one on the
+//! device.
 //! [`axis`] reduces along one axis of an array.
 //!
 //! Sums and extremes are instances of one kernel, by an [`Op`]; the dot product is a separate

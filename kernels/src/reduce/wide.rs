@@ -287,8 +287,8 @@ struct Mine<N> {
     stride: N,
 }
 
-/// The sum of a thread's packs and of an element outside of packs, next to an anchor for the block's
-/// `sample`. `load` starts at a pack.
+/// The sum of a thread's packs and of an element outside of packs, next to an anchor for the
+/// block's `sample`. `load` starts at a pack.
 ///
 /// # Safety
 /// Whole warps call it. A thread has at most [`MOST`] terms in packs.

@@ -1,5 +1,5 @@
-//! The arithmetic of the kernels that the launcher chooses and of `shuffle`, in their order, on the host: for arrays
-//! that would take the emulator minutes.
+//! The arithmetic of the kernels that the launcher chooses and of `shuffle`, in their order, on the
+//! host: for arrays that would take the emulator minutes.
 
 use blockwise_ops::operation::Variant;
 use blockwise_ops::reduce::{PartialOf, SINGLE, Total, WIDE};

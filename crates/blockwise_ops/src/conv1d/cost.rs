@@ -122,8 +122,8 @@ const COSTS_F64: Costs = Costs {
 };
 
 /// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile
-/// and of another, if all multiprocessors are busy, and of a tap of a lone thread. From a few shapes
-/// (docs/log/2026-11-27-rows.md).
+/// and of another, if all multiprocessors are busy, and of a tap of a lone thread. From a few
+/// shapes (docs/log/2026-11-27-rows.md).
 pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
     let (launch, [whole_tap, tap, lone_tap]) = match task.problem.ty.bytes() {

@@ -89,8 +89,8 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
     rows.min(cols) <= THIN && is_long && is_direct(&problem) && !reads_twice(of)
 }
 
-/// Whether its fastest tiles, of eight columns, read an A twice that no cache holds: 6424 × 4024 × 16
-/// takes 123 µs (`mma` 75).
+/// Whether its fastest tiles, of eight columns, read an A twice that no cache holds: 6424 × 4024 ×
+/// 16 takes 123 µs (`mma` 75).
 fn reads_twice([rows, inner, cols]: [usize; 3]) -> bool {
     (NARROW + 1..=THIN).contains(&cols) && rows.saturating_mul(inner) > CACHED
 }
@@ -99,8 +99,8 @@ fn reads_twice([rows, inner, cols]: [usize; 3]) -> bool {
 const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
 const THIN_INNER: usize = 64;
-/// The same of each product of a batch: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147 times
-/// 1856 × 72 × 16 155 (75).
+/// The same of each product of a batch: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147
+/// times 1856 × 72 × 16 155 (75).
 const BATCH_INNER: usize = 128;
 /// The most rows and inner elements of products of a batch, and the columns from which on these are
 /// faster: 20 times 8 × 8 × 14680 takes 33 µs (`mma` 40), 46 times 16 × 48 × 3448 42 (34).

@@ -68,8 +68,8 @@ const TALL_SIDE: usize = 512;
 
 /// The inner extent from which on that of one small side makes the smallest tiles faster.
 const SMALL_INNER: usize = 256;
-/// Waves of 64 × 64 tiles, one each multiprocessor, up to which the smallest may be faster; and their
-/// modelled time over that of 64 × 64, at most.
+/// Waves of 64 × 64 tiles, one each multiprocessor, up to which the smallest may be faster; and
+/// their modelled time over that of 64 × 64, at most.
 const FEW_WAVES: usize = 2;
 const NEAR: f64 = 1.05;
 

@@ -38,10 +38,10 @@ pub use tensor::plan_split;
 /// The product: extents are the rows of A and C, the columns of A and rows of B, the columns of B and
 /// C, and the products of a batch. The second setting is 1 if all of these share one A.
 ///
-/// A batch is a three-dimensional operand, `[products, rows, columns]`. The other operand has as many
-/// matrices, or one that all products share, with two dimensions or three. Matrices follow each other
-/// without gaps. Each product has the bits that it has alone, by the same instance in as many slices;
-/// products that share B are one product of all their rows.
+/// A batch is a three-dimensional operand, `[products, rows, columns]`. The other operand has as
+/// many matrices, or one that all products share, with two dimensions or three. Matrices follow
+/// each other without gaps. Each product has the bits that it has alone, by the same instance in as
+/// many slices; products that share B are one product of all their rows.
 pub static MATMUL: Operation = Operation {
     name: "matmul",
     about: "Matrix product C = A*B, or a batch of products",

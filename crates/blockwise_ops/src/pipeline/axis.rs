@@ -358,9 +358,9 @@ impl<T: Number> Results<T> {
         step.rows.len() == self.problem.extents[0]
     }
 
-    /// Whether a step's launch leaves of each line what is merged with its other parts: a sum that is
-    /// not rounded; or first the indices of all extremes, then the extremes. A minimum or maximum is
-    /// merged as it is.
+    /// Whether a step's launch leaves of each line what is merged with its other parts: a sum that
+    /// is not rounded; or first the indices of all extremes, then the extremes. A minimum or
+    /// maximum is merged as it is.
     fn leaves_totals(&self, step: &Step) -> bool {
         !self.is_whole(step) && (self.fold.is_index || self.fold.by == Reduction::Sum)
     }

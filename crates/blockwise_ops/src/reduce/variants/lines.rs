@@ -50,23 +50,23 @@ const WIDE: usize = 32;
 /// The most threads of a line in tiles of columns: each row of such a tile has whole sectors.
 const MOST_ROWS: usize = 8;
 
-/// Elements of a thread, about, of 4 bytes and of 8, where outputs fill the device and tiles have all
-/// columns. With 18 of 4 bytes the last two are waited for as long as the first 16: 768 × 128 × 1152
-/// takes 201 µs, with 72 it takes 157 (H100).
+/// Elements of a thread, about, of 4 bytes and of 8, where outputs fill the device and tiles have
+/// all columns. With 18 of 4 bytes the last two are waited for as long as the first 16: 768 × 128 ×
+/// 1152 takes 201 µs, with 72 it takes 157 (H100).
 const PLENTY: [usize; 2] = [48, 20];
 /// The same where lines are runs of memory: 200,000 × 40 of `f32` takes 13 µs with 20 elements, 17
 /// with 40 (H200).
 const PLENTY_OF_RUN: usize = 20;
 
-/// The fewest elements of a thread, but for sums of 4 bytes that are runs of memory, of which it has
-/// all that are in flight.
+/// The fewest elements of a thread, but for sums of 4 bytes that are runs of memory, of which it
+/// has all that are in flight.
 const FEWEST: usize = 8;
 /// The same of runs where a block for each multiprocessor has room for all threads.
 const FEW: usize = 6;
 
-/// Groups of loads of a thread, at least, where lines of that many elements are more than the device
-/// holds: 40,000 × 700 of `f64` takes 58 µs with five groups, 66 with two and a half; 16384 × 9728 of
-/// `f32` 148 µs with 64 threads a line and 186 with 256 (H200).
+/// Groups of loads of a thread, at least, where lines of that many elements are more than the
+/// device holds: 40,000 × 700 of `f64` takes 58 µs with five groups, 66 with two and a half; 16384
+/// × 9728 of `f32` 148 µs with 64 threads a line and 186 with 256 (H200).
 const GROUPS: usize = 5;
 /// Threads of such a line.
 const MANY: [usize; 2] = [16, 64];
@@ -244,12 +244,13 @@ fn tiling(task: &Task<'_>) -> Tiling {
     divided(one, axis.extent, parts)
 }
 
-/// Times that blocks of a tile of short lines would fill the device, from which on they have several.
+/// Times that blocks of a tile of short lines would fill the device, from which on they have
+/// several.
 const ROUNDS: usize = 2;
 
 /// A launch's blocks along the columns and along the outer indices, and threads of a block along
-/// both: a tile each; packs of columns; or less than all of many tiles of short lines, whose threads
-/// then have several in flight.
+/// both: a tile each; packs of columns; or less than all of many tiles of short lines, whose
+/// threads then have several in flight.
 fn blocks(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> ([usize; 2], [u32; 2]) {
     let lanes = BYTES / ty.bytes();
     let is_one = tiling.rows == 1 && tiling.parts == 1;

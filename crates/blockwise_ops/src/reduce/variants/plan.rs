@@ -146,8 +146,8 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
                 threads,
                 blocks_each,
             } = policy::row(len.saturating_mul(size)).policy;
-            // Few elements: the smallest block whose grid has at most two blocks a multiprocessor. One
-            // warp needs no barrier, but each block leaves the host a result to merge.
+            // Few elements: the smallest block whose grid has at most two blocks a multiprocessor.
+            // One warp needs no barrier, but each block leaves the host a result to merge.
             let sizes = std::iter::successors(Some(device.warp_size), |threads| Some(threads * 2));
             let most = fill.saturating_mul(2);
             let few = |&fewer: &u32| fewer >= threads || blocks_of(fewer, each, u32::MAX) <= most;
