@@ -12,7 +12,7 @@
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 
 #[path = "names_of_c.rs"]
-pub mod c;
+pub(crate) mod c;
 
 /// What `#[kernel]` makes of `threadIdx` in `threadIdx.x`, so that the error of the name is the only
 /// one: of the functions here something with these fields, of a crate's own item the item.
