@@ -233,17 +233,15 @@ class Timeline {
       context.lineTo(x2, y2);
       context.stroke();
       context.setLineDash([]);
-      context.fillStyle = color("finding");
       ends.forEach((step) => this.box(context, toX, step, color("finding")));
-      // Between the two where it covers neither, else after them.
+      // Above the tracks, where it covers no access.
       const label = "no order";
       const wide = context.measureText(label).width + 6;
-      const between = Math.abs(x2 - x1) > wide + this.scale + 8;
-      const left = between ? (x1 + x2 - wide) / 2 : Math.max(x1, x2) + this.scale / 2 + 6;
+      const left = Math.max(LEFT, Math.min((x1 + x2 - wide) / 2, this.canvas.clientWidth - wide));
       context.fillStyle = color("paper");
-      context.fillRect(left, (y1 + y2) / 2 - 7, wide, 14);
+      context.fillRect(left, 0, wide, HEAD - 1);
       context.fillStyle = color("finding");
-      context.fillText(label, left + 3, (y1 + y2) / 2);
+      context.fillText(label, left + 3, HEAD / 2);
       context.lineWidth = 1;
     }
     if (this.view.step === null) return;

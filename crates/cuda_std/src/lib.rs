@@ -82,10 +82,7 @@ pub mod io;
 pub mod launch;
 pub mod mem;
 pub mod misc;
-#[rustfmt::skip]
-mod names_of_c;
-#[rustfmt::skip]
-mod names_of_cuda;
+#[rustfmt::skip] mod names_of_cuda;
 mod nvvm;
 #[doc(hidden)]
 pub mod opaque;

@@ -5,7 +5,7 @@
 //! here, whose comment is what to write. Whoever follows it gets the error of the bound.
 #![allow(missing_docs, non_camel_case_types, reason = "names of CUDA C++")]
 
-use crate::names_of_cuda::FloatFunction;
+use super::FloatFunction;
 
 pub fn sqrt_<'a, A, R>(_: A) -> R where &'a (): FloatFunction { unreachable!() } // `x.sqrt()`, a method
 pub fn sqrtf_<'a, A, R>(_: A) -> R where &'a (): FloatFunction { unreachable!() } // `x.sqrt()`, a method

@@ -13,6 +13,9 @@
 
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 
+#[path = "names_of_c.rs"]
+pub(crate) mod c;
+
 /// What `#[kernel]` makes of `threadIdx` in `threadIdx.x`, so that the error of the name is the only
 /// one: of the functions here something with these fields, of a crate's own item the item.
 pub struct Named<'n, T>(pub &'n T);

@@ -15,7 +15,7 @@ pub use crate::block::{
 };
 pub use crate::float::FloatMethods as _;
 #[doc(hidden)]
-pub use crate::names_of_c::*;
+pub use crate::names_of_cuda::c::*;
 #[doc(hidden)]
 pub use crate::names_of_cuda::{
     __activemask, __all_sync, __any_sync, __ballot_sync, __brev, __brevll, __clz, __clzll, __cosf,

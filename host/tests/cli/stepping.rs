@@ -116,13 +116,18 @@ const KERNELS: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
-/// From the entry to the end of the launch, by one way to step. The lines of the kernel's file.
+/// From the entry to the end of the launch, by one way to step. The lines of the kernel's file, and
+/// by how many frames a stop is deeper than the launch's beginning, which may be in inlined code.
 #[track_caller]
-fn walk(launch: &Value, file: &str, command: &str) -> BTreeSet<u64> {
+fn walk(launch: &Value, file: &str, command: &str) -> (BTreeSet<u64>, usize) {
     let mut session = Session::launch(launch);
-    let mut lines = BTreeSet::new();
-    for _ in 0..2000 {
+    let (mut lines, mut first, mut deepest) = (BTreeSet::new(), 0, 0);
+    for stop in 0..2000 {
         let (frames, _) = session.stack();
+        if stop == 0 {
+            first = frames.len();
+        }
+        deepest = deepest.max(frames.len() - first.min(frames.len()));
         for (path, line) in &frames {
             assert!(
                 path.contains("/kernels/src/") && Path::new(path).is_file(),
@@ -140,7 +145,7 @@ fn walk(launch: &Value, file: &str, command: &str) -> BTreeSet<u64> {
                     .all(|(path, _)| path.contains("/kernels/src/")),
                 "{frames:?}"
             );
-            return lines;
+            return (lines, deepest);
         }
     }
     panic!("{command} does not come to the end of the launch");
@@ -153,8 +158,17 @@ fn steps_stay_in_the_users_files() {
         let source = format!("{}/../kernels/src/{file}", env!("CARGO_MANIFEST_DIR"));
         let source = std::fs::read_to_string(source).unwrap();
         for command in ["next", "stepIn"] {
-            let lines = walk(&launch, file, command);
-            println!("{file} {command}: {lines:?}");
+            let (lines, deepest) = walk(&launch, file, command);
+            println!("{file} {command}: {lines:?}, {deepest} deeper");
+            // A step over what the kernel calls does not enter it.
+            if command == "next" {
+                assert!(
+                    deepest == 0 && lines.len() > 1,
+                    "{file}: {lines:?}, {deepest}"
+                );
+                continue;
+            }
+            assert!(deepest > 0, "{file}");
             for mark in marks {
                 let with_mark = |line: &&u64| {
                     let text = source.lines().nth(**line as usize - 1);
