@@ -214,11 +214,10 @@ pub fn fold_axis<T: Addend, O: Along>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        let has_several = of.has_several();
         match size_of::<T>() {
-            4 if has_several && of.is_packed::<4>() => of.each_packed::<4>(),
-            8 if has_several && of.is_packed::<2>() => of.each_packed::<2>(),
-            _ if has_several && extent <= SHORT[size_of::<T>() / 8] => of.each_short(),
+            4 if of.has_several() && of.is_packed::<4>() => of.each_packed::<4>(),
+            8 if of.has_several() && of.is_packed::<2>() => of.each_packed::<2>(),
+            _ if of.has_several() && extent <= SHORT[size_of::<T>() / 8] => of.each_short(),
             4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
             _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }

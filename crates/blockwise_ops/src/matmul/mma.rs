@@ -66,12 +66,13 @@ const LARGE_INNER: usize = 16;
 const SMALL_SIDE: usize = 32;
 const TALL_SIDE: usize = 512;
 
-/// The inner extent from which on that of one small side makes the smallest tiles faster.
+/// Tiles of 64 × 64, one side of them small, for each multiprocessor, from which on they are faster;
+/// and the inner extent from which on they are not.
+const MANY: usize = 15;
 const SMALL_INNER: usize = 256;
-/// Waves of 64 × 64 tiles, one each multiprocessor, up to which the smallest may be faster; and
-/// their modelled time over that of 64 × 64, at most.
-const FEW_WAVES: usize = 2;
-const NEAR: f64 = 1.05;
+/// The modelled time of the smallest tiles over that of 64 × 64, at most, where there is less than
+/// a wave of these.
+const NEAR: f64 = 1.2;
 
 /// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
@@ -120,12 +121,16 @@ fn fastest_tiles(
     // start and store while others multiply.
     let [side, thin] = [of[0].max(of[2]), of[0].min(of[2])];
     let squares = MmaTiles::Square.policy(pairs).tiles(of[0], of[2]);
-    let few = FEW_WAVES * properties.multiprocessors_to_fill() as usize;
-    let is_few = slices == 1 && squares.saturating_mul(batch) <= few;
+    let squares = squares.saturating_mul(batch);
+    let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let timed = |tiles| time(tiles, of, batch, slices, pairs, properties);
-    let is_small = side <= SMALL_SIDE
-        || thin <= SMALL_SIDE && of[1] >= SMALL_INNER
-        || is_few && timed(MmaTiles::Small) <= NEAR * timed(MmaTiles::Square);
+    let is_small = match thin <= SMALL_SIDE {
+        true => side <= SMALL_SIDE || of[1] >= SMALL_INNER || squares < MANY * multiprocessors,
+        false => {
+            let is_near = timed(MmaTiles::Small) <= NEAR * timed(MmaTiles::Square);
+            slices == 1 && squares < multiprocessors && is_near
+        }
+    };
     let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
         MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
         _ if batch == 1 => true,
@@ -236,14 +241,14 @@ mod tests {
         for (batch, of, expected) in [
             (8, [512, 128, 128], MmaTiles::Square),
             (4348, [16, 8, 4704], MmaTiles::Square),
-            (942, [16, 40, 40], MmaTiles::Square),
+            (3464, [24, 24, 184], MmaTiles::Square),
             (2000, [64, 64, 16], MmaTiles::Square),
             // Long sums, and few blocks.
             (500, [32, 1000, 32], MmaTiles::Small),
             (100, [30, 300, 100], MmaTiles::Small),
             (123, [24, 16, 88], MmaTiles::Small),
             (60, [64, 256, 64], MmaTiles::Small),
-            (3, [400, 100, 400], MmaTiles::Small),
+            (163, [18, 4, 66], MmaTiles::Small),
             (37, [128, 128, 128], MmaTiles::Square),
         ] {
             let tiles = tiles(of, batch, 1, true, &h200());

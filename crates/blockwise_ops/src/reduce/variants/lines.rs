@@ -255,13 +255,15 @@ fn blocks(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> ([usize; 2],
     let lanes = BYTES / ty.bytes();
     let is_one = tiling.rows == 1 && tiling.parts == 1;
     let comes_in_packs = axis.inner.is_multiple_of(lanes) && axis.inner >= SMALL * lanes;
-    if is_one && axis.extent <= PACKED && comes_in_packs {
-        let blocks = axis.inner.div_ceil(SMALL * lanes);
+    let packs = axis.inner.div_ceil(SMALL * lanes);
+    let all_packs = packs.saturating_mul(axis.outer);
+    // Of longer lines with fewer blocks, threads for each column are faster.
+    let is_enough = axis.extent <= 2 * PACKS || 2 * all_packs >= at_once(SMALL, filling);
+    if is_one && axis.extent <= PACKED && comes_in_packs && is_enough {
         // With one or two rows, a pack is half of what a thread has in flight.
-        let all = blocks.saturating_mul(axis.outer);
-        let is_half = axis.extent <= PACKS / 2 && 2 * all >= 3 * at_once(SMALL, filling);
+        let is_half = axis.extent <= PACKS / 2 && 2 * all_packs >= 3 * at_once(SMALL, filling);
         let each = if is_half { 2 } else { 1 };
-        return ([blocks.div_ceil(each), axis.outer], [SMALL as u32, 1]);
+        return ([packs.div_ceil(each), axis.outer], [SMALL as u32, 1]);
     }
     let [wide, high] = tiles(axis, tiling);
     let threads = [tiling.cols, tiling.rows * tiling.lines];
@@ -486,6 +488,7 @@ mod tests {
         assert_eq!(floats(1, 5, 2_563_328), [10_013, 1]);
         assert_eq!(floats(3, 64, 2_563_328), [10_013, 3]);
         assert_eq!(floats(1, 3, 256), [1, 1]);
+        assert_eq!(floats(128, 16, 1136), [5, 128]);
         assert_eq!(of(Type::F64, 1, 4, 200_000), [1563, 1]);
         assert_eq!(of(Type::F64, 1, 1, 527_000), [4118 / 2, 1]);
         assert_eq!(of(Type::F64, 1, 1, 300_000), [2344, 1]);
