@@ -32,7 +32,7 @@
 //! These kernels and their launches are safe; their files have `#![forbid(unsafe_code)]`:
 //!
 //! - `block_per_output`, `direct` and `tiled` of [`conv1d`]
-//! - `interleaved`, `tree` and `shuffle` of [`reduce`]
+//! - `interleaved` and `tree` of [`reduce`]
 //! - `naive`, `tiled` and `register_tile` of [`matmul`]
 //! - `naive`, `tiled` and `padded` of [`transpose`]
 //! - all of [`reverse`]

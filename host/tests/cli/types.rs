@@ -387,7 +387,7 @@ fn kernels_of_lessons_and_steps_are_not_offered() {
         let line = format!("sum x.npy --kernel {kernel}");
         assert_eq!(Run::line(at, &line).ends(0).stdout.trim(), "3");
     }
-    let run = Run::line(at, "sum x.npy --kernel tree").ends(1);
+    let run = Run::line(at, "sum x.npy --kernel tree").ends(2);
     let words = "kernel `tree` has no instance for i64, only for f32";
     assert!(run.stderr.contains(words), "{}", run.stderr);
     let line = "dot x.npy x.npy --kernel tree";

@@ -1,6 +1,6 @@
 //! Reductions with four 16-byte loads in flight per thread.
 //!
-//! Change from [`shuffle`](super::shuffle): a thread of that kernel loads four 4-byte elements,
+//! Change from `shuffle` of the crate `ladder`: a thread of that kernel loads four 4-byte elements,
 //! waits, and folds them. A load takes about 700 cycles, so what counts is the number of bytes in
 //! flight. Here a thread loads four packs of 16 bytes from each operand. The block combines its
 //! threads' values as before.
@@ -27,7 +27,7 @@
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
 //! | this kernel | 6.1 | 4.65 | 4.64 | 4.66 | 4.62 |
-//! | [`shuffle`](super::shuffle) | 5.8 | 4.47 | 4.46 | 4.49 | 4.57 |
+//! | `shuffle` | 5.8 | 4.47 | 4.46 | 4.49 | 4.57 |
 //! | its twin in CUDA C++ | 5.6 | 4.63 | 4.61 | 4.66 | 4.64 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 

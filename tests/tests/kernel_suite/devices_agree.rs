@@ -4,7 +4,7 @@
 use blockwise::{Device, DeviceChoice, EmulatorLimits, Type, Watch};
 use blockwise_ops::conv1d;
 use blockwise_ops::matmul::MATMUL;
-use blockwise_ops::reduce::KERNELS;
+use blockwise_ops::reduce::{KERNELS, rows};
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
@@ -52,7 +52,7 @@ fn check_all(left: &Device, right: &Device) {
         convolutions::<f64>(pair, ConvMode::Full, options);
     }
 
-    for kernel in KERNELS {
+    for kernel in KERNELS.into_iter().chain([&ladder::SHUFFLE]) {
         for grid_cap in [1, 6] {
             let options = Options {
                 kernel: Some(kernel),
@@ -189,6 +189,9 @@ fn reductions<T: Number + Draw>(pair: (&Device, &Device), options: Options) {
     agree(pair, ("dot", T::NAME, options), |device| {
         arr0(dot(device, a.view(), b.view(), &options).expect("a launch"))
     });
+    if !crate::reduce::takes::<T>(&options, rows::SUM) {
+        return;
+    }
     for &reduction in Reduction::ALL {
         agree(pair, (reduction, T::NAME, options), |device| {
             arr0(reduce(device, a.view(), reduction, &options).expect("a launch"))

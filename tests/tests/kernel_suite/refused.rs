@@ -77,7 +77,7 @@ fn more_threads_than_a_block_can_have() {
         ..Options::default()
     };
     check(
-        |device| reduce(device, array![1_i64].view(), Reduction::Sum, &options),
+        |device| reduce(device, array![1_f32].view(), Reduction::Sum, &options),
         |error| matches!(error, LaunchError::TooManyThreads { .. }),
         &["4294967295", "1024"],
     );
