@@ -75,7 +75,9 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
             _ if !bytes.contains(&0) => {
                 problem.hint("save it as UTF-8: `iconv -f latin1 -t utf-8`, if it is Latin-1")
             }
-            _ => problem.hint("is this really a .csv file?"),
+            _ => problem.hint(
+                "a .csv is text, and this is not; samples without a header need `sox -t raw -r RATE -e signed -b BITS -c CHANNELS IN OUT.wav`",
+            ),
         }
     })?;
     let text = text.trim_start_matches('\u{feff}');
@@ -494,6 +496,8 @@ mod tests {
         check_refused(b"1,2\n3,\"4\n5,6\n", "line 2: the quote is never closed");
         check_refused(b"name\n", "no numbers");
         check_refused(b"1\n\xff\n", "byte 2 is not UTF-8");
+        let hint = decode(&[0x10, 0, 0x80, 0xFF]).unwrap_err().hint;
+        assert!(hint.is_some_and(|hint| hint.contains("sox -t raw")));
     }
 
     #[test]

@@ -158,6 +158,7 @@ fn npy_that_is_broken() {
     check_signal("t.npy", &good[..good.len() - 1], "truncated");
     check_signal("h.npy", &good[..40], "header is truncated");
     check_signal("x.npy", &[&good[..], b"?"].concat(), "trailing bytes");
+    check_signal("xx.npy", &good.repeat(2), "another array behind its own");
     check_signal("m.npy", b"1.0\n2.0\n", "magic");
     check_signal("z.npy", b"PK\x03\x04 a zip", "a ZIP archive");
     check_signal(

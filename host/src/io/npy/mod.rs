@@ -35,16 +35,26 @@ pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
     let expected = size_in_bytes(&header.shape, stored.bytes())?;
     let present = len - header.bytes;
     if present != expected as u64 {
-        let kind = if present < expected as u64 {
-            "is truncated"
+        let mut again = [0; MAGIC.len()];
+        let end = header.bytes + expected as u64;
+        if len.saturating_sub(end) >= again.len() as u64 {
+            bytes.read_exact_at(end, &mut again)?;
+        }
+        let (kind, hint) = if present < expected as u64 {
+            ("is truncated", "save or copy the file again")
+        } else if again == MAGIC {
+            (
+                "has another array behind its own",
+                "save each into a file of its own",
+            )
         } else {
-            "has trailing bytes"
+            ("has trailing bytes", "save or copy the file again")
         };
         return Err(Problem::new(format!(
             "the file {kind}: shape {:?} of {} takes {expected} bytes, {present} are there",
             header.shape, header.descr
         ))
-        .hint("save or copy the file again")
+        .hint(hint)
         .into());
     }
     let columns_first = header.fortran_order && header.shape.len() > 1;

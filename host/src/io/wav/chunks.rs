@@ -239,6 +239,9 @@ fn once(
                 let found = format(&start(bytes, order, place)?)?;
                 notices.extend(same(*id, Some(*sound), found, Sound::to_string)?);
             }
+            b"RIFF" | b"RIFX" | b"RF64" | b"BW64" => notices.push(
+                "another recording follows its own, as when two files are put together by `cat`: it is left out (`sox ONE TWO OUT.wav` joins them)".to_owned(),
+            ),
             b"ds64" => {
                 if let (Some(found), Some(_)) = (Lengths::read(bytes, place)?, lengths) {
                     notices.extend(same(*id, lengths, found, Lengths::text)?);

@@ -546,3 +546,17 @@ fn a_file_without_samples_is_truncated_only_if_it_promises_more() {
         assert!(text.contains("truncated"), "{promised}: {text}");
     }
 }
+
+#[test]
+fn a_recording_behind_another_is_said_and_not_copied() {
+    let (one, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0, 5.0]);
+    let both = [&one[..], &one[..]].concat();
+    let reader = open(both.clone().into(), both.len() as u64).unwrap();
+    assert_eq!(reader.frames(), 4);
+    let notices = reader.notices().join(" ");
+    assert!(notices.contains("another recording"), "{notices}");
+    let Ok(kept) = reader.metadata(true) else {
+        panic!("read")
+    };
+    assert_eq!(kept, Metadata::default());
+}
