@@ -72,8 +72,7 @@ fn shown(browser: &Browser, view: usize) -> (String, Vec<(u32, String)>) {
           const [columns, scroll] = [array.querySelector('.columns').valueAsNumber, array.querySelector('.cells')];
           const canvas = scroll.querySelector('canvas');
           scroll.scrollTop = 0;
-          // As the page sizes its cells.
-          const width = Math.max(9, Math.min(44, Math.floor((scroll.clientWidth || 600) / columns)));
+          const width = Number(canvas.dataset.cell);
           const height = Math.min(width, 20);
           const bytes = Number(array.dataset.bytes);
           for (let number = 0; number < COUNT; number++) {

@@ -399,8 +399,10 @@ unsafe fn fold_packs<
         })
     };
 
+    // Long operands are read in tiles: a block that adds its elements again would have others.
+    let in_tiles = packs > N::of(CACHED);
     let most = grid * count((MOST / LANES) as u32);
-    let few = !differ & (threads <= THREADS as u32) & (packs <= most);
+    let few = !differ & (threads <= THREADS as u32) & (packs <= most) & !in_tiles;
     if ANCHORED && O::ZERO_IS_NOTHING && T::Anchored::FASTER && few {
         // Of the block's first 32 elements in packs.
         let sample = || {
@@ -444,7 +446,7 @@ unsafe fn fold_packs<
         grid_stride(len, start, element, fold)
     } else {
         // ANCHOR: packs
-        let (first, apart) = if packs > N::of(CACHED) {
+        let (first, apart) = if in_tiles {
             (count(block) * count(threads * LONG as u32), count(threads))
         } else {
             (begin, grid)

@@ -120,7 +120,7 @@ fn own<T: Number>(
     let packs = len / width;
     let grid = blocks * threads;
     let in_flight = terms.in_flight[usize::from(!anchored)];
-    let (tile, apart) = match packs > CACHED && !anchored {
+    let (tile, apart) = match packs > CACHED {
         true => (threads * in_flight, threads),
         false => (threads, grid),
     };
@@ -140,7 +140,7 @@ fn anchored<T: Number>(
     let width = lanes::<T>();
     let packs = terms.a.len() / width;
     let [[block, blocks], _] = place(0);
-    let few = threads <= THREADS && packs <= blocks * threads * (MOST / width);
+    let few = threads <= THREADS && packs <= CACHED.min(blocks * threads * (MOST / width));
     if !terms.anchored || !few {
         return None;
     }

@@ -13,6 +13,8 @@ use blockwise_tests::sums::{
     CHOSEN, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
 };
 use blockwise_tests::whole_sweeps;
+use kernels::pack::lanes;
+use kernels::reduce::wide::CACHED;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis, IxDyn};
 
 /// The total of a launch before its rounding.
@@ -293,4 +295,30 @@ fn infinities_nan_and_zeros() {
     check::<f64>(&[f64::MAX, f64::MAX], infinity);
     check::<f64>(&[f64::MIN, f64::MIN, 1.0], -infinity);
     check::<f32>(&[f32::MAX.into(), f32::MAX.into()], infinity);
+}
+
+/// Next to an anchor or one by one, a block has the same elements: one far larger than the others is
+/// added once, also where long operands begin to be read in tiles.
+#[test]
+fn an_outlier_among_many_is_added_once() {
+    let (device, options) = (Device::emulator(), Options::default());
+    let properties = device.properties();
+    // Above it the blocks' anchors would still have few enough terms.
+    let longest = CACHED * lanes::<f64>();
+    for len in [longest, longest + 78_116] {
+        let mut terms = vec![0.001_f64; len];
+        terms[len - 1] = -5880.0;
+        let ones = vec![1.0; len];
+        let expected: f64 = exact(&terms, &ones).nearest();
+        for b in [None, Some(&ones[..])] {
+            let of = of(1 + usize::from(b.is_some()));
+            let kernel = kernel::<f64>(of, len, &options, properties).expect("a kernel");
+            let plan = plan::<f64>(of, len, &options, properties).expect("a launch");
+            let got = model::total(kernel, &plan, &terms, b).round();
+            assert_eq!(got, expected, "{len} terms of {}", of.name);
+        }
+        let terms = Array1::from(terms);
+        let sum = reduce(&device, terms.view(), Reduction::Sum, &options);
+        assert_eq!(sum.expect("a launch"), expected, "{len} terms");
+    }
 }
