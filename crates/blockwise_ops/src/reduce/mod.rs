@@ -260,7 +260,7 @@ mod tests {
             // A pack, a tile and more; more blocks than a warp has lanes.
             for len in [1, 5, 300] {
                 let values = Array1::from_iter(values.iter().copied().cycle().take(len));
-                for kernel in KERNELS {
+                for kernel in [&WIDE, &SINGLE] {
                     let options = Options {
                         threads: Some(32),
                         ..Options::of(kernel)
