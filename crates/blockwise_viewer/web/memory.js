@@ -130,7 +130,7 @@ class ArrayView {
     this.shape.textContent = rows > 1 ? `[[${this.type}; ${this.columns}]; ${rows}]` : `[${this.type}; ${elements}]`;
     const room = this.scroll.clientWidth || 600;
     this.cell = Math.max(9, Math.min(Math.ceil(TYPES[this.type][2] * LETTER) + 4, Math.floor(room / this.columns)));
-    this.canvas.dataset.cell = this.cell;
+    this.canvas.dataset.cell = `${this.cell}`;
     const tall = Math.min(this.cell, 20);
     this.tall = tall;
     const shown = Math.min(rows, Math.floor(420 / tall));
