@@ -47,7 +47,7 @@ impl Ratio {
         pairs: 0,
     };
 
-    /// The median and interval of these ratios; `None` if they are fewer than [`FEWEST`].
+    /// The median and interval of these ratios; `None` if they are fewer than `FEWEST`.
     pub fn of(ratios: &[f64]) -> Option<Self> {
         let pairs = ratios.len();
         let left_out = left_out(pairs)?;

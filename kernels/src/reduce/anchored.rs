@@ -15,7 +15,7 @@
 //! Whether a sum has left its exponent is seen from the bits that changed, one `lop3` an element.
 //! Then the block adds its elements again one by one: the first terms were zeros, say, or one
 //! element is very large. An infinity or NaN has another exponent, too. The same where a warp's sum
-//! is [small](small), and its integers do not hold all that was lost: of 1, 10⁻⁴⁰ and −1, say.
+//! is [small], and its integers do not hold all that was lost: of 1, 10⁻⁴⁰ and −1, say.
 //!
 //! # The error
 //!
