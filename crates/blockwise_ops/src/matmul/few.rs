@@ -229,9 +229,9 @@ const MOST_OF_BATCH: usize = 48;
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
-/// Rows of f64 from which on [`direct`](super::direct) is faster with two to four columns, of a
-/// single product with an A of so many elements: 9558 × 3506 × 2 takes 93 µs (119), 4 times 2542 ×
-/// 3814 × 2 95 (130), 25 times 9 × 5289 × 2 0.82 of the time.
+/// The inner extent, of f64 and two to four columns, from which on [`direct`](super::direct) is
+/// faster: 9558 × 3506 × 2 takes 93 µs (119), 4 times 2542 × 3814 × 2 95 (130), 25 times 9 × 5289 × 2
+/// 0.82 of the time. Of a single product, if A has at least `LARGE` elements.
 const LARGE: usize = 1 << 22;
 const LONG_ROW: usize = 1024;
 
