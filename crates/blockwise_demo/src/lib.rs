@@ -56,8 +56,8 @@ impl Demo {
     /// The number of rows that it computes.
     pub fn checks(self) -> usize {
         match self {
-            Demo::Conv => 16,
-            Demo::Reduce => 30,
+            Demo::Conv => 20,
+            Demo::Reduce => 26,
             Demo::Tiling => 20,
             Demo::Shared => 10,
             Demo::All => {
@@ -176,6 +176,7 @@ pub fn run<'a>(
     if wanted(Demo::Shared) {
         shared::run(device, &mut outcome)?;
     }
+    debug_assert_eq!(outcome.rows.len(), demo.checks(), "{demo:?}");
     if outcome.rows.iter().any(|row| row.speed.is_some()) {
         outcome.remarks.push(timed::remark());
     }

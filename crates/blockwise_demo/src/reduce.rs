@@ -5,7 +5,7 @@ use blockwise_ops::compare;
 use blockwise_ops::operation::{Operation, Problem};
 use blockwise_ops::oracle;
 use blockwise_ops::reduce::{
-    DOT, KERNELS, MAX, MIN, Number, Partials, SUM, dot_buffers, enqueue, plan, reduce_buffer,
+    DOT, KERNELS, MAX, MIN, Number, Partials, SUM, WIDE, dot_buffers, enqueue, plan, reduce_buffer,
     sum_error,
 };
 use blockwise_ops::{Options, Reduction};
@@ -24,6 +24,8 @@ const THREADS: u32 = 256;
 const BLOCKS: u32 = 32;
 /// Σ i·2i for i = 1…N is 2·N(N + 1)(2N + 1)/6.
 const CLOSED_FORM: i64 = 25_725_848_529_920;
+/// Its sum is 139264.002.
+const TENTHS: usize = 1_392_640;
 
 pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let a: Vec<i64> = (1..=LENGTH).collect();
@@ -51,7 +53,8 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
         let inputs = [(&a_buffer).into(), (&b_buffer).into()];
         outcome.push(measured(row, device, &DOT, &inputs, &options)?);
     }
-    floats(device, outcome)
+    floats(device, outcome)?;
+    tenths(device, outcome)
 }
 
 /// Random floats, a prime number of them.
@@ -102,6 +105,22 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
             outcome.push(measured(row, device, of, &[(&x_buffer).into()], &options)?);
         }
     }
+    Ok(())
+}
+
+/// The same float so often that sums in `f32` drift: 140084.78 one after the other. The default
+/// kernel's is the `f32` next to the exact one.
+fn tenths(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
+    let x = vec![0.1_f32; TENTHS];
+    let buffer = device.upload(&x)?;
+    let options = Options::of(&WIDE);
+    let (value, execution) = reduce_buffer(device, &buffer, Reduction::Sum, &options)?;
+    // Exact as `f64`: 24 bits times 21.
+    let exact = (f64::from(x[0]) * TENTHS as f64) as f32;
+    let comparison = compare::exactly(arr0(value).view(), arr0(exact).view())?;
+    let size = format!("{TENTHS} f32");
+    let row = Row::compared("sum of tenths", size, device, &execution, &comparison);
+    outcome.push(measured(row, device, &SUM, &[(&buffer).into()], &options)?);
     Ok(())
 }
 

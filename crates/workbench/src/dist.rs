@@ -38,8 +38,11 @@ pub(crate) fn run() -> Result<ExitCode> {
     let (commit, time) = (commit()?, git(&["log", "-1", "--format=%ct"])?);
     say!("== the command at commit {commit}");
     let mut build = workspace::cargo();
-    build.args(["build", "--locked", "--profile", "dist"]);
-    build.args(["--package", "blockwise_cli", "--features", "tools"]);
+    build.args(["rustc", "--locked", "--profile", "dist"]);
+    build.args(["--package", "blockwise_cli", "--bin", "blockwise"]);
+    build.args(["--features", "tools", "--", "-C"]);
+    // Relative relocations as bitmaps: half a megabyte less. glibc reads them from 2.36 on.
+    build.arg("link-arg=-Wl,-z,pack-relative-relocs");
     workspace::check(build.env("BLOCKWISE_COMMIT", &commit))?;
     let target = workspace::target()?;
     let program = target.join("dist/blockwise");

@@ -89,6 +89,9 @@ fn every_demo_passes_and_the_filter_is_plotted() {
     let json = run.json();
     let rows = json["rows"].as_array().expect("rows");
     assert_eq!(json["pass"], true);
+    let readme = include_str!("../../../README.md");
+    let counted = format!("checks {} results of five tutorials", rows.len());
+    assert!(readme.contains(&counted), "{counted}");
     for experiment in [
         "two tones, full",
         "gain at 50 Hz",
