@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
                     parts.push(Part::Len);
                 } else {
                     return Err(format!(
-                        "`{field}()` cannot be called here: of functions only `len()` can"
+                        "`{field}()` cannot be called here: of functions only `len()` can; an element is `{name}[i]`"
                     ));
                 }
             } else if self.rest.starts_with('(') {
