@@ -196,6 +196,55 @@ fn an_array_without_its_variable_is_named() {
     client.hang_up().expect("it ends well");
 }
 
+/// Of a warp's lanes the fifth stores what nobody wrote: it is the one that is shown.
+#[test]
+fn a_stop_at_a_finding_is_at_its_thread() {
+    fn text() -> String {
+        ".version 8.0\n.target sm_80\n.address_size 64\n\
+         .visible .entry k(.param .u64 .ptr .align 1 out)\n{\n\
+         .shared .align 4 .b8 tile[128]; .reg .b32 %t, %s, %v; .reg .b64 %o; .reg .pred %p;\n\
+         mov.u32 %t, %tid.x; mov.u32 %s, tile; mad.lo.u32 %s, %t, 4, %s;\n\
+         setp.ne.u32 %p, %t, 5; @%p st.shared.u32 [%s], %t;\n\
+         ld.shared.u32 %v, [%s]; ld.param.u64 %o, [out]; mad.wide.u32 %o, %t, 4, %o;\n\
+         st.global.u32 [%o], %v; ret;\n}\n"
+            .to_owned()
+    }
+    fn launch(seed: Option<u64>) -> Replay {
+        replay_of(&text(), 32, &[128], &[], seed)
+    }
+    let mut client = Client::launched_from(launch, text, json!({}));
+    let filters = json!({ "filters": ["uninitialised"] });
+    client.ask("setExceptionBreakpoints", filters);
+    client.configured();
+    let stop = client.moves("continue", json!({}));
+    assert_eq!(stop["reason"], "exception", "{stop}");
+    assert_eq!(client.value("thread.x"), "5");
+    client.hang_up().expect("it ends well");
+}
+
+/// A launch of one block of kernel `k`: the addresses of allocations, then numbers.
+fn replay_of(
+    text: &str,
+    threads: u32,
+    bytes: &[u64],
+    numbers: &[u64],
+    seed: Option<u64>,
+) -> Replay {
+    let emulator = Emulator::new(Limits::default());
+    let module = Module::parse(text).expect("it is PTX");
+    let module = emulator.load(&module).expect("it loads");
+    let alloc = |bytes: &u64| emulator.alloc(*bytes).expect("memory is there");
+    let args = bytes.iter().map(alloc).chain(numbers.iter().copied());
+    let args: Vec<[u8; 8]> = args.map(u64::to_le_bytes).collect();
+    let args: Vec<&[u8]> = args.iter().map(|arg| &arg[..]).collect();
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        dynamic_shared_bytes: 0,
+    };
+    Replay::new(emulator, module, "k", config, &args, seed).expect("it is launched")
+}
+
 /// A matrix has rows and columns, which its kernel is passed, and they are asked for as in Rust.
 #[test]
 fn a_matrix_has_rows_and_columns() {
@@ -212,18 +261,7 @@ fn a_matrix_has_rows_and_columns() {
         )
     }
     fn launch(seed: Option<u64>) -> Replay {
-        let emulator = Emulator::new(Limits::default());
-        let module = Module::parse(&text()).expect("it is PTX");
-        let module = emulator.load(&module).expect("it loads");
-        let x = emulator.alloc(60).expect("memory is there");
-        let args = [x, 3, 5].map(u64::to_le_bytes);
-        let args: Vec<&[u8]> = args.iter().map(|arg| &arg[..]).collect();
-        let config = LaunchConfig {
-            grid: [1; 3],
-            block: [1; 3],
-            dynamic_shared_bytes: 0,
-        };
-        Replay::new(emulator, module, "k", config, &args, seed).expect("it is launched")
+        replay_of(&text(), 1, &[60], &[3, 5], seed)
     }
     let mut client = Client::launched_from(launch, text, json!({}));
     client.configured();
