@@ -108,12 +108,16 @@ fn of_rust(ty: &str, first: &Param) -> String {
         Some((outer, inner)) => (outer, inner.trim_end_matches([']', '>'])),
         None => (ty.trim_end_matches(|c: char| c.is_alphanumeric()), ""),
     };
-    let element = match inner {
+    let element = match inner.is_empty() {
+        true => ty.strip_prefix(outer).unwrap_or(ty),
+        false => inner,
+    };
+    let element = match element {
         "usize" => "u64",
         "isize" => "i64",
         "bool" => "u8",
-        inner if named(inner).is_ok() => inner,
-        _ if ty == "&str" => "u8",
+        element if named(element).is_ok() => element,
+        "str" => "u8",
         _ => "f32",
     };
     match outer {
@@ -128,6 +132,8 @@ fn of_rust(ty: &str, first: &Param) -> String {
         "&" | "*const " if ty == "&str" || !inner.is_empty() => {
             format!(" --arg slice:{element}[{LEN}]=random:1")
         }
+        "*mut " => format!(" --arg {element}[{LEN}]"),
+        "*const " => format!(" --arg {element}[{LEN}]=random:1"),
         _ => format!(" --arg {}", of_ptx(first)),
     }
 }
@@ -203,9 +209,19 @@ mod tests {
         );
         check(
             &[POINTER, "u64", POINTER, "u64"],
-            "x: &[usize], y: *mut f32, n: usize",
-            "4 parameters (x: &[usize] as 2, y: *mut f32, n: usize)",
-            " --grid 4 --block 256 --arg slice:u64[1024]=random:1 --arg f32[1024]=random:1 --arg u64:1024",
+            "x: &[usize], y: *mut f64, n: usize",
+            "4 parameters (x: &[usize] as 2, y: *mut f64, n: usize)",
+            " --grid 4 --block 256 --arg slice:u64[1024]=random:1 --arg f64[1024] --arg u64:1024",
+        );
+    }
+
+    #[test]
+    fn text_and_pointers_have_their_elements() {
+        check(
+            &[POINTER, "u64", POINTER],
+            "text: &str, x: *const u32",
+            "3 parameters (text: &str as 2, x: *const u32)",
+            " --grid 4 --block 256 --arg slice:u8[1024]=random:1 --arg u32[1024]=random:1",
         );
     }
 
