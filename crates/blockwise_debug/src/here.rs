@@ -245,13 +245,13 @@ impl Here<'_> {
             }
             let gone = bytes.iter().all(Option::is_none) && !bytes.is_empty();
             if gone {
-                return Err(format!("`{}` is optimised out here", so_far()));
+                return Err(format!("`{}` {GONE}", so_far()));
             }
             let next = match (part, dwarf.shape(ty)) {
                 (Part::Index(index), Shape::Slice(_)) => {
                     let (address, length, element) = dwarf
                         .target(ty, &bytes)
-                        .ok_or_else(|| format!("`{}` is optimised out here", so_far()))?;
+                        .ok_or_else(|| format!("`{}` {GONE}", so_far()))?;
                     let at = u64::try_from(*index).ok().filter(|&at| at < length);
                     let at = at.ok_or_else(|| format!("`{}` has {length} elements", so_far()))?;
                     let size = dwarf.size(element);
@@ -298,7 +298,7 @@ impl Here<'_> {
             };
             let length = length.map(|length| Evaluated::Integer(length.into()));
             let path = written(name, parts);
-            return Some(length.ok_or_else(|| format!("`{path}` is optimised out here")));
+            return Some(length.ok_or_else(|| format!("`{path}` {GONE}")));
         }
         let (ty, bytes) = match self.source(name, parts)? {
             Ok(found) => found,
@@ -306,12 +306,17 @@ impl Here<'_> {
         };
         let path = written(name, parts);
         if !bytes.is_empty() && bytes.iter().any(Option::is_none) {
-            return Some(Err(format!("`{path}` is optimised out here")));
+            return Some(Err(format!("`{path}` {GONE}")));
         }
         let value = dwarf.evaluated(ty, &bytes);
         Some(value.ok_or_else(|| format!("`{path}` is a `{}`, no number", dwarf.type_name(ty))))
     }
 }
+
+/// What a variable without a value is.
+const GONE: &str = "is optimised out here";
+/// The build that has it.
+const KEPT: &str = "; a launch with `\"build\": \"locals\"` keeps it";
 
 /// Whether any byte of a variable is known.
 fn is_there(variable: &Variable) -> bool {
@@ -435,6 +440,9 @@ impl Scope for Here<'_> {
         }
         let instead = self.instead(parts);
         match (source, &self.debuggee.dwarf) {
+            (Some(Err(problem)), _) if problem.ends_with(GONE) && instead.is_empty() => {
+                Err(problem + KEPT)
+            }
             (Some(Err(problem)), _) => Err(problem + &instead),
             (_, Err(none)) => Err(format!("there is no `{path}` here{instead}; {none}")),
             _ => Err(format!("there is no `{path}` here{instead}")),

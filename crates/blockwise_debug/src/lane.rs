@@ -54,6 +54,21 @@ pub(crate) fn first_lane(at: &Instruction) -> LaneId {
     }
 }
 
+/// The lane of a thread, by the indices of its block and of itself.
+pub(crate) fn lane_at(config: LaunchConfig, block: [u32; 3], thread: [u32; 3]) -> LaneId {
+    let number = |[x, y, z]: [u32; 3], extents: [u32; 3]| {
+        let [width, height, _] = extents.map(u64::from);
+        u64::from(x) + width * (u64::from(y) + height * u64::from(z))
+    };
+    // A block has 1024 threads at most.
+    let thread = number(thread, config.block) as u32;
+    LaneId {
+        block: number(block, config.grid),
+        warp: thread / 32,
+        lane: thread % 32,
+    }
+}
+
 /// The index of a lane's thread in its block.
 pub(crate) fn thread_index(config: LaunchConfig, at: LaneId) -> [u32; 3] {
     let [x, y, _] = config.block;

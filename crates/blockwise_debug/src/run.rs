@@ -4,7 +4,7 @@ use crate::breaks::LineBreak;
 use crate::debuggee::Debuggee;
 use crate::element::Evaluated;
 use crate::expression::{Part, Scope, written};
-use crate::lane::{LaneId, Stop, first_lane, identity};
+use crate::lane::{LaneId, Stop, first_lane, identity, lane_at};
 use ptx_emulator::CheckOptions;
 use ptx_emulator::Finding;
 use ptx_emulator::replay::{Direction, Event, Instruction, Replay};
@@ -83,12 +83,6 @@ impl Debuggee {
     /// Why the launch stops before a step, if it does. The replay then stays there, with the
     /// responsible lane selected.
     fn reason(&mut self, step: u64, wanted: &HashSet<u64>) -> Option<Stop> {
-        if wanted.contains(&step)
-            && let Some(finding) = self.findings().iter().find(|finding| finding.step == step)
-        {
-            let text = format!("{}: {}", finding.rule.name(), finding.message);
-            return Some(Stop::new("exception", text));
-        }
         let mut met: Vec<(i64, LaneId)> = Vec::new();
         if !self.breaks.watches.is_empty() {
             let watches = &self.breaks.watches;
@@ -99,6 +93,19 @@ impl Debuggee {
                 met.extend(hits);
             });
             self.replay.seek(step);
+        }
+        if wanted.contains(&step)
+            && let Some(finding) = self.findings().iter().find(|finding| finding.step == step)
+        {
+            let text = format!("{}: {}", finding.rule.name(), finding.message);
+            let (block, thread) = (finding.site.block, finding.site.thread);
+            if let Some(thread) = thread {
+                self.focus = lane_at(self.replay.config(), block, thread);
+            }
+            return Some(Stop {
+                breakpoints: met.into_iter().map(|(id, _)| id).collect(),
+                ..Stop::new("exception", text)
+            });
         }
         if let Some(&(_, lane)) = met.first() {
             self.focus = lane;

@@ -1,8 +1,9 @@
 //! From the arguments as written to the bytes of each parameter.
 
+use crate::example::{self, described};
 use crate::syntax::{self, Form, Written};
 use crate::{Files, Problem, Type};
-use ptx_emulator::{Emulator, Entry, LoadedModule, Param};
+use ptx_emulator::{Emulator, Entry, LoadedModule, Module, Param};
 use std::path::PathBuf;
 
 /// The arguments of a launch on an emulator.
@@ -66,12 +67,13 @@ impl Arguments {
         // Compares the number of parameters first: no file is read for a launch that is refused.
         let given: usize = written.iter().map(Written::parameters).sum();
         if given != kernel.params().len() {
+            let module = module.module();
             return Err(Problem::new(format!(
                 "kernel `{}` takes {}, the arguments give {given}",
                 kernel.name(),
-                described(kernel)
+                described(module, kernel)
             ))
-            .hint("a `slice:` gives two, its address and its length"));
+            .hint(example::counts(module, kernel)));
         }
         let mut placed = Vec::new();
         let mut passed = Vec::new();
@@ -110,10 +112,10 @@ impl Arguments {
                     }
                 }
                 Form::Buffer(buffer) => {
-                    let (address, len, _) = buffer.place(emulator, files)?;
+                    let (address, len, file) = buffer.place(emulator, files)?;
                     passed.push(of(address.to_le_bytes().to_vec(), None, true));
-                    if buffer.is_slice {
-                        let bytes = (len as u64).to_le_bytes().to_vec();
+                    for extent in buffer.passed.extents(len, file.as_deref(), written.text)? {
+                        let bytes = (extent as u64).to_le_bytes().to_vec();
                         passed.push(of(bytes, Some(Type::U64), false));
                     }
                     place(parameter, buffer, address, len);
@@ -121,7 +123,7 @@ impl Arguments {
             }
         }
         for (index, (passed, param)) in passed.iter().zip(kernel.params()).enumerate() {
-            passed.fits(index, param, kernel)?;
+            passed.fits(index, param, (module.module(), kernel))?;
         }
         let values = passed.into_iter().map(|passed| passed.bytes).collect();
         Ok(Self { values, placed })
@@ -135,7 +137,12 @@ impl Arguments {
 
 impl Passed<'_> {
     /// Whether this can be passed for a parameter.
-    fn fits(&self, index: usize, param: &Param, kernel: &Entry) -> Result<(), Problem> {
+    fn fits(
+        &self,
+        index: usize,
+        param: &Param,
+        (module, kernel): (&Module, &Entry),
+    ) -> Result<(), Problem> {
         let is = if self.bytes.len() != param.size as usize {
             format!("has {} bytes", self.bytes.len())
         } else if self.is_address && param.is_float() {
@@ -154,42 +161,6 @@ impl Passed<'_> {
             kernel.name(),
             param
         ))
-        .hint(format!("the kernel takes {}", described(kernel))))
+        .hint(format!("the kernel takes {}", described(module, kernel))))
     }
-}
-
-/// The parameters of a kernel in words.
-pub fn described(kernel: &Entry) -> String {
-    let params: Vec<_> = kernel.params().iter().map(ToString::to_string).collect();
-    match params.len() {
-        0 => "no parameters".to_owned(),
-        1 => format!("1 parameter ({})", params[0]),
-        count => format!("{count} parameters ({})", params.join(", ")),
-    }
-}
-
-/// Says what a kernel takes if no argument was given, with a command to start from.
-pub fn missing(kernel: &Entry, command: &str) -> Problem {
-    let example = |param: &Param| {
-        if param.is_pointer {
-            "f32[1024]=random:1".to_owned()
-        } else if param.ty.contains('[') {
-            format!("bytes:{}", "00".repeat(param.size as usize))
-        } else if param.is_float() {
-            format!("{}:1.5", param.ty)
-        } else {
-            format!("u{}:1024", 8 * param.size)
-        }
-    };
-    let arguments: Vec<_> = kernel
-        .params()
-        .iter()
-        .map(|param| format!(" --arg {}", example(param)))
-        .collect();
-    Problem::new(format!(
-        "kernel `{}` takes {}, and there is no --arg",
-        kernel.name(),
-        described(kernel)
-    ))
-    .hint(format!("for example: {command}{}", arguments.concat()))
 }

@@ -16,9 +16,61 @@ pub(crate) struct Buffer {
     /// The number of elements; `None` takes the file's.
     pub(crate) len: Option<usize>,
     pub(crate) fill: Fill,
-    pub(crate) is_slice: bool,
+    pub(crate) passed: Lengths,
     /// The file for its contents after the launch.
     pub(crate) save: Option<PathBuf>,
+}
+
+/// What is passed with a buffer's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    /// Nothing.
+    None,
+    /// Its length: a slice.
+    Len,
+    /// Rows and columns; `None` takes the file's.
+    Matrix(Option<[usize; 2]>),
+}
+
+impl Lengths {
+    /// The number of them.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Lengths::None => 0,
+            Lengths::Len => 1,
+            Lengths::Matrix(_) => 2,
+        }
+    }
+
+    /// The numbers, for a buffer of `len` elements and a file's extents.
+    ///
+    /// # Errors
+    /// If a file is no matrix, or one of another shape.
+    pub(crate) fn extents(
+        self,
+        len: usize,
+        file: Option<&[usize]>,
+        written: &str,
+    ) -> Result<Vec<usize>, Problem> {
+        Ok(match (self, file) {
+            (Lengths::None, _) => Vec::new(),
+            (Lengths::Len, _) => vec![len],
+            (Lengths::Matrix(Some(declared)), Some(file)) if declared != file => {
+                let shape = format!("`{written}`: the file's shape is {file:?}");
+                return Err(
+                    Problem::new(shape).hint("leave rows and columns out: matrix:f32[]=x.npy")
+                );
+            }
+            (Lengths::Matrix(Some(declared)), _) => declared.to_vec(),
+            (Lengths::Matrix(None), Some(&[rows, cols])) => vec![rows, cols],
+            (Lengths::Matrix(None), file) => {
+                let shape = file.unwrap_or_default();
+                return Err(Problem::new(format!(
+                    "`{written}`: the file's shape is {shape:?}, which is no matrix"
+                )));
+            }
+        })
+    }
 }
 
 /// The contents of a buffer before the launch.

@@ -1,7 +1,7 @@
 //! Textures and surfaces: `tex2d:f32=x.npy,linear,wrap,normalized`, `surf2d:u8x4[480,640]=zeros ->
 //! out.npy`; either may begin with `NAME=`, for a `.texref` or `.surfref` of the module.
 
-use crate::buffer::{Buffer, Fill};
+use crate::buffer::{Buffer, Fill, Lengths};
 use crate::fill::{fill, saved};
 use crate::number::named;
 use crate::{Files, Problem, Type};
@@ -136,7 +136,7 @@ fn described(
             ty,
             len: numbers,
             fill,
-            is_slice: false,
+            passed: Lengths::None,
             save: save.map(PathBuf::from),
         },
     })

@@ -9,6 +9,7 @@
 //! | `f32[1024]=zeros`, `=iota`, `=random:SEED` | the address of 0, 0, 0, … or 0, 1, 2, … or random numbers |
 //! | `f32[1024]=x.npy`, `f32[]=x.npy` | the address of a file's array; its length may be left out |
 //! | `slice:f32[1024]=…` | two parameters, address and length: a Rust slice |
+//! | `matrix:f32[40,50]=…` | three parameters, address, rows and columns: a `Matrix`, an `OutMatrix` |
 //! | `… -> out.npy` | the same, and the memory is saved after the launch |
 //! | `tex2d:f32=x.npy,linear,wrap,normalized` | the handle of a texture |
 //! | `surf2d:u8x4[480,640]=zeros -> out.npy` | the handle of a surface |
@@ -19,13 +20,15 @@
 
 mod bind;
 mod buffer;
+mod example;
 mod fill;
 mod image;
 mod number;
 mod problem;
 mod syntax;
 
-pub use bind::{Arguments, Placed, Role, described, missing};
+pub use bind::{Arguments, Placed, Role};
+pub use example::missing;
 pub use launch_contract::Type;
 pub use number::bytes_of;
 pub use problem::Problem;

@@ -1,6 +1,6 @@
 //! The syntax of arguments.
 
-use crate::buffer::{Buffer, Fill};
+use crate::buffer::{Buffer, Fill, Lengths};
 use crate::fill::{fill, saved};
 use crate::image::{self, Described};
 use crate::number::{bytes_of, named};
@@ -24,7 +24,7 @@ impl Written<'_> {
     /// The number of parameters that it fills.
     pub(crate) fn parameters(&self) -> usize {
         match &self.form {
-            Form::Buffer(buffer) if buffer.is_slice => 2,
+            Form::Buffer(buffer) => 1 + buffer.passed.count(),
             Form::Image(image) if image.name.is_some() => 0,
             _ => 1,
         }
@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Result<Written<'_>, Problem> {
     };
     let form = form.map_err(|reason| {
         Problem::new(format!("`{text}` is no argument of a kernel: {reason}")).hint(
-            "such as u32:7, f32:1.5, f32[1024], f32[1024]=random:1, slice:f32[]=x.npy, `f32[64] -> out.npy`, tex2d:f32=x.npy",
+            "such as u32:7, f32:1.5, f32[1024], f32[1024]=random:1, slice:f32[]=x.npy, matrix:f32[40,50], `f32[64] -> out.npy`, tex2d:f32=x.npy",
         )
     })?;
     Ok(Written { text, form })
@@ -74,9 +74,10 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
 fn buffer(text: &str) -> Result<Buffer, String> {
     let (text, save) = saved(text)?;
     let save = save.map(PathBuf::from);
-    let (text, is_slice) = match text.strip_prefix("slice:") {
-        Some(text) => (text, true),
-        None => (text, false),
+    let (text, passed) = match text.split_once(':') {
+        Some(("slice", text)) => (text, Lengths::Len),
+        Some(("matrix", text)) => (text, Lengths::Matrix(None)),
+        _ => (text, Lengths::None),
     };
     let (declared, fill) = match text.split_once('=') {
         Some((declared, text)) => (declared, fill(text)?),
@@ -87,16 +88,29 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         .and_then(|text| text.split_once('['));
     let (ty, len) = parts.ok_or("a buffer is TYPE[LENGTH]")?;
     let ty = named(ty)?;
-    let len = match (len, &fill) {
-        ("", Fill::File(_)) => None,
-        ("", _) => return Err("only a file's length may be left out".to_owned()),
-        (len, _) => Some(len.parse().map_err(|_| format!("`{len}` is no length"))?),
+    let number = |text: &str| {
+        let number = text.trim().parse::<usize>();
+        number.map_err(|_| format!("`{text}` is no length"))
+    };
+    let (len, passed) = match (len, &fill, passed) {
+        ("", Fill::File(_), passed) => (None, passed),
+        ("", ..) => return Err("only a file's length may be left out".to_owned()),
+        (len, _, Lengths::Matrix(_)) => {
+            let (rows, cols) = len
+                .split_once(',')
+                .ok_or("a matrix is matrix:TYPE[ROWS,COLUMNS]")?;
+            let shape = [number(rows)?, number(cols)?];
+            let count = shape[0].checked_mul(shape[1]);
+            let count = count.ok_or_else(|| format!("`{len}` is too large"))?;
+            (Some(count), Lengths::Matrix(Some(shape)))
+        }
+        (len, _, passed) => (Some(number(len)?), passed),
     };
     Ok(Buffer {
         ty,
         len,
         fill,
-        is_slice,
+        passed,
         save,
     })
 }
@@ -125,13 +139,13 @@ mod tests {
         check_number("bytes:00fF70", &[0, 255, 0x70]);
     }
 
-    /// A buffer's length, and whether it is a slice and is saved.
+    /// A buffer's length, and what is passed with it, and where it is saved.
     #[track_caller]
-    fn check_buffer(text: &str, expected: (Option<usize>, bool, Option<&str>)) {
+    fn check_buffer(text: &str, expected: (Option<usize>, Lengths, Option<&str>)) {
         match parse(text).expect(text).form {
             Form::Buffer(buffer) => {
                 let save = buffer.save.as_deref().and_then(|path| path.to_str());
-                assert_eq!((buffer.len, buffer.is_slice, save), expected, "{text}");
+                assert_eq!((buffer.len, buffer.passed, save), expected, "{text}");
             }
             _ => panic!("{text} is no buffer"),
         }
@@ -139,13 +153,21 @@ mod tests {
 
     #[test]
     fn buffers() {
-        check_buffer("f32[1024]", (Some(1024), false, None));
-        check_buffer("slice:u8[0]=zeros", (Some(0), true, None));
-        check_buffer("f64[]=a.npy", (None, false, None));
-        check_buffer("i64[4]=iota -> out.npy", (Some(4), false, Some("out.npy")));
+        check_buffer("f32[1024]", (Some(1024), Lengths::None, None));
+        check_buffer("slice:u8[0]=zeros", (Some(0), Lengths::Len, None));
+        let shape = Lengths::Matrix(Some([3, 5]));
+        check_buffer("matrix:f32[3,5]=iota", (Some(15), shape, None));
+        check_buffer("matrix:f32[3, 5]", (Some(15), shape, None));
+        let of_file = (None, Lengths::Matrix(None), Some("b.npy"));
+        check_buffer("matrix:f32[]=a.npy -> b.npy", of_file);
+        check_buffer("f64[]=a.npy", (None, Lengths::None, None));
+        check_buffer(
+            "i64[4]=iota -> out.npy",
+            (Some(4), Lengths::None, Some("out.npy")),
+        );
         check_buffer(
             "slice:i16[2]=random:9->x/y.npy",
-            (Some(2), true, Some("x/y.npy")),
+            (Some(2), Lengths::Len, Some("x/y.npy")),
         );
     }
 
@@ -177,6 +199,11 @@ mod tests {
             "[4]",
             "x[4]",
             "slice:u32:7",
+            "slice:f32[3,5]",
+            "matrix:f32[15]",
+            "matrix:f32[]",
+            "matrix:f32[3,5,7]",
+            "matrix:f32[4294967296,4294967296]",
             "f32[4]x",
             "u32:\u{e9}",
         ] {

@@ -1,6 +1,8 @@
 use crate::decode::{self, Entry, Program};
 use crate::error::ParseError;
 use crate::parse;
+use crate::sanitize;
+use crate::signature;
 use std::sync::Arc;
 
 /// A parsed, checked and decoded PTX text; it can be loaded into any number of emulators.
@@ -39,6 +41,19 @@ impl Module {
     /// The kernel of that name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name() == name)
+    }
+
+    /// The kernel's Rust parameters as the text records them, each with its name, its type and the
+    /// number of parameters that it is in PTX: `x`, `&[f32]`, 2. Empty without a record, and for
+    /// one that does not have the kernel's number of parameters.
+    pub fn rust_signature(&self, kernel: &Entry) -> Vec<(String, String, usize)> {
+        let record = sanitize::record(&self.program, kernel);
+        let signature = record.map_or(Vec::new(), |record| signature::of(&record));
+        let count: usize = signature.iter().map(|(_, _, count)| count).sum();
+        match count == kernel.params().len() {
+            true => signature,
+            false => Vec::new(),
+        }
     }
 
     /// The text's `.target`, such as `sm_80`.

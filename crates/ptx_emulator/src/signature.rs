@@ -15,9 +15,22 @@ pub struct RustParameter {
 /// The parameters of the PTX, by the text of a signature record: a slice is two, its address and
 /// its length. The lines after the first one are the kernel's contract.
 pub fn rust_parameters(record: &str) -> Vec<RustParameter> {
-    let parameters = split(record.lines().next().unwrap_or_default()).into_iter();
-    let named = parameters.filter_map(|parameter| parameter.split_once(": "));
-    named.flat_map(|(name, ty)| passed(name, ty)).collect()
+    let parameters = parameters(record);
+    parameters.flat_map(|(name, ty)| passed(name, ty)).collect()
+}
+
+/// The Rust parameters of a record, each with its type and the number of parameters that it is in
+/// the PTX.
+pub(crate) fn of(record: &str) -> Vec<(String, String, usize)> {
+    let counted =
+        |(name, ty): (&str, &str)| (name.to_owned(), ty.to_owned(), passed(name, ty).len());
+    parameters(record).map(counted).collect()
+}
+
+fn parameters(record: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parameters = split(record.lines().next().unwrap_or_default());
+    let named = parameters.into_iter();
+    named.filter_map(|parameter| parameter.split_once(": "))
 }
 
 /// What a Rust parameter is in PTX: an address, lengths, a number, or nothing.
@@ -34,15 +47,25 @@ fn passed(name: &str, ty: &str) -> Vec<RustParameter> {
         name: name.to_owned(),
         element: Some(inner.to_owned()),
     };
+    let second = |what: &str, ty: &str| RustParameter {
+        name: format!("{name}'s {what}"),
+        element: Some(ty.to_owned()),
+    };
     let begins = |starts: &[&str]| starts.iter().any(|start| ty.starts_with(start));
     if begins(&["&mut Block<"]) || (begins(&["Shared<"]) && ty.contains(';')) {
         Vec::new()
     } else if begins(&["Shared<"]) {
         vec![also("len()")]
-    } else if begins(&["&[", "&mut [", "*const [", "*mut [", "Out<", "Atomics<"]) {
+    } else if begins(&[
+        "&[", "&mut [", "&str", "*const [", "*mut [", "Out<", "Atomics<",
+    ]) {
         vec![address(), also("len()")]
     } else if begins(&["Matrix<", "OutMatrix<"]) {
         vec![address(), also("rows()"), also("cols()")]
+    } else if begins(&["Append<"]) {
+        vec![address(), also("len()"), second("count", "u64")]
+    } else if begins(&["Scatter<"]) {
+        vec![address(), also("len()"), second("permutation", "u32")]
     } else {
         vec![address()]
     }
@@ -95,6 +118,17 @@ mod tests {
             "n: usize",
         ];
         assert_eq!(names(safe), expected);
+        let pairs = "kept: Append<f32>, sorted: Scatter<i64>, n: u32";
+        let expected = [
+            "kept: f32",
+            "kept.len()",
+            "kept's count: u64",
+            "sorted: i64",
+            "sorted.len()",
+            "sorted's permutation: u32",
+            "n: u32",
+        ];
+        assert_eq!(names(pairs), expected);
         assert!(names("").is_empty());
         assert_eq!(names("n: u32\nrequire (> (value 0) 1)"), ["n: u32"]);
         assert_eq!(

@@ -35,11 +35,15 @@ pub(crate) fn user_frames(frames: &[SourceLocation]) -> impl Iterator<Item = &So
 }
 
 /// The frames of a location other than the user's `own`, each as a clause: what the user's line
-/// calls, innermost first, then what it is inlined into.
+/// calls, innermost first, then what it is inlined into. Rust's libraries and the code that
+/// `#[kernel]` adds are passed over.
 pub(crate) fn other_frames(frames: &[SourceLocation], own: Option<&SourceLocation>) -> Vec<String> {
+    let is_rusts = |frame: &SourceLocation| is_rusts(&frame.file.replace('\\', "/"));
+    let only_users = own.is_some_and(|own| !is_rusts(own));
     let own = frames.iter().position(|frame| Some(frame) == own);
     let clause = |(at, frame): (usize, &SourceLocation)| match own {
         Some(own) if at == own => None,
+        _ if only_users && is_rusts(frame) => None,
         Some(own) if at < own => Some(format!("in {frame}, inlined there")),
         _ => Some(format!("inlined into {frame}")),
     };
@@ -66,9 +70,8 @@ fn is_own(folder: &str) -> bool {
         })
 }
 
-/// Files that come with a compiler: Rust's libraries and the device API of all kernels, CUDA's
-/// headers, Triton's and Numba's libraries.
-pub(crate) fn is_library(file: &str) -> bool {
+/// Rust's libraries and the device API of all kernels.
+fn is_rusts(file: &str) -> bool {
     let inside = [
         "/rustc/",
         "/rustlib/src/rust/",
@@ -76,6 +79,18 @@ pub(crate) fn is_library(file: &str) -> bool {
         "/library/alloc/src/",
         "/library/std/src/",
         "/compiler_builtins",
+    ];
+    inside.iter().any(|part| file.contains(part))
+        || ["library/core/", "library/alloc/"]
+            .iter()
+            .any(|start| file.starts_with(start))
+        || file.split('/').any(is_own)
+}
+
+/// Files that come with a compiler: Rust's libraries and the device API of all kernels, CUDA's
+/// headers, Triton's and Numba's libraries.
+pub(crate) fn is_library(file: &str) -> bool {
+    let inside = [
         "/usr/include/",
         "/usr/lib/",
         "/usr/local/cuda",
@@ -88,10 +103,31 @@ pub(crate) fn is_library(file: &str) -> bool {
         let below = file.split_once("/targets/").map(|(_, below)| below);
         below.is_some_and(|below| below.contains("/include/"))
     };
-    inside.iter().any(|part| file.contains(part))
-        || ["library/core/", "library/alloc/"]
-            .iter()
-            .any(|start| file.starts_with(start))
-        || file.split('/').any(is_own)
-        || toolkit()
+    inside.iter().any(|part| file.contains(part)) || is_rusts(file) || toolkit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_rusts_libraries_are_passed_over() {
+        let frame = |file: &str, line| SourceLocation {
+            file: file.to_owned(),
+            line,
+            column: 5,
+        };
+        let frames = [
+            frame("/rustc/0123/library/core/src/ptr/mut_ptr.rs", 9),
+            frame("src/scan.rs", 15),
+            frame("src/each.rs", 4),
+            frame("cuda_std/src/lib.rs", 116),
+        ];
+        let others = other_frames(&frames, user_frame(&frames));
+        assert_eq!(others, ["inlined into src/each.rs:4:5"]);
+        // Where all of it is theirs, all of it is shown.
+        let theirs = [frames[0].clone(), frames[3].clone()];
+        let others = other_frames(&theirs, user_frame(&theirs));
+        assert_eq!(others.len(), 1, "{others:?}");
+    }
 }

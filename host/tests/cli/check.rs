@@ -223,6 +223,56 @@ fn an_endless_loop_is_a_finding() {
     assert_eq!(run.stderr, "");
 }
 
+/// `transposed(x: Matrix<f32>, y: OutMatrix<f32>)` by its record: one thread, one element.
+#[test]
+fn matrices_are_passed_and_named_as_the_rust_source_names_them() {
+    let folder = folder();
+    let record = "block: &mut Block<8,8,1>, x: Matrix<f32>, y: OutMatrix<f32>";
+    let bytes: Vec<_> = record.bytes().map(|byte| byte.to_string()).collect();
+    let text = format!(
+        "{PTX}.visible .global .align 1 .b8 turn__signature[{}] = {{{}}};
+.visible .entry turn(
+    .param .u64 .ptr .align 1 turn_0, .param .u64 turn_1, .param .u64 turn_2,
+    .param .u64 .ptr .align 1 turn_3, .param .u64 turn_4, .param .u64 turn_5)
+{{
+    .reg .b64 %y, %n, %m; .reg .f32 %f;
+    ld.param.u64 %y, [turn_3]; ld.param.u64 %n, [turn_1]; ld.param.u64 %m, [turn_5];
+    mad.lo.u64 %n, %n, 1000, %m;
+    cvt.rn.f32.u64 %f, %n; st.global.f32 [%y], %f;
+    ret;
+}}\n",
+        record.len(),
+        bytes.join(", ")
+    );
+    fs::write(folder.path().join("k.ptx"), text).unwrap();
+    let turn = |arguments: &str| check(&folder, &format!("--kernel turn {arguments}"));
+    let takes = "takes 6 parameters (x: Matrix<f32> as 3, y: OutMatrix<f32> as 3)";
+    let line = "--grid 2,2 --block 8,8 --arg matrix:f32[64,64]=random:1 --arg matrix:f32[64,64]";
+    for arguments in ["", "--arg f32[15]=iota --arg f32[15]"] {
+        let run = turn(arguments);
+        run.refused(takes);
+        assert!(run.stderr.contains(line), "{run:?}");
+    }
+    let data: Vec<u8> = (0..15).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let file = npy("'<f4'", "False", "(3, 5)", &data);
+    fs::write(folder.path().join("x.npy"), file).unwrap();
+    // Rows of x, columns of y: 3 and 2.
+    let y = "--arg matrix:f32[1,2]->y.npy";
+    for x in [
+        "matrix:f32[3,5]=iota",
+        "matrix:f32[3,5]=x.npy",
+        "matrix:f32[]=x.npy",
+    ] {
+        turn(&format!("--block 1 --arg {x} {y}")).ends(0);
+        let max = Run::line(folder.path(), "max y.npy").ends(0);
+        assert_eq!(max.stdout, "3002\n", "{x}");
+    }
+    turn(&format!("--arg matrix:f32[5,3]=x.npy {y}")).refused("the file's shape is [3, 5]");
+    turn(&format!("--arg matrix:f32[15]=iota {y}")).refused("matrix:TYPE[ROWS,COLUMNS]");
+    fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
+    turn(&format!("--arg matrix:f64[]=x.npy {y}")).refused("which is no matrix");
+}
+
 #[test]
 fn numbers_of_other_types_and_structs_are_passed() {
     let folder = folder();

@@ -181,9 +181,12 @@ impl<'a> Reader<'a> {
                     parts.push(Part::Field(field));
                 } else if field == "len" && self.accept(")") {
                     parts.push(Part::Len);
+                } else if matches!(&*field, "rows" | "cols") && self.accept(")") {
+                    // A matrix is passed with them: parameters of that name.
+                    parts.push(Part::Field(format!("{field}()")));
                 } else {
                     return Err(format!(
-                        "`{field}()` cannot be called here: of functions only `len()` can"
+                        "`{field}()` cannot be called here: of functions only `len()` can, and a matrix's `rows()` and `cols()`; an element is `{name}[i]`"
                     ));
                 }
             } else if self.rest.starts_with('(') {

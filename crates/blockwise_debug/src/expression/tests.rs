@@ -86,6 +86,7 @@ fn mistakes_are_named() {
     refused("tile[1.5]", "1.5 is no index");
     refused("1 < 2 < 3", "not chained");
     refused("x.iter()", "only `len()`");
+    refused("x.add(3)", "an element is `x[i]`");
     refused("f(x)", "cannot be called");
     refused("x.", "field's name");
     refused("1 / 0", "divided by zero");

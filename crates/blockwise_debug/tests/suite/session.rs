@@ -2,7 +2,8 @@
 
 use crate::common::{COUNT, Client, FILE, replay};
 use ptx_emulator::replay::Direction;
-use ptx_emulator::replay::Event;
+use ptx_emulator::replay::{Event, Replay};
+use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -99,6 +100,21 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
         text.contains(", thread (") && !text.contains("Some"),
         "{text}"
     );
+    // The thread that stands there is the report's, and a place that it writes is watched besides.
+    let name =
+        |client: &mut Client, of: &str| client.value(of).split(' ').next().map(str::to_owned);
+    let stands = ["block.x", "thread.x"].map(|of| name(&mut client, of).expect("a number"));
+    let [block, thread] = &stands;
+    let second = text.lines().nth(1).expect("the access");
+    let who = format!("block ({block}, 0, 0), thread ({thread}, 0, 0)");
+    assert!(second.ends_with(&who), "{who}: {text}");
+    let id = watch(&mut client, &format!("SHARED[{thread}]"), None);
+    client.ask("evaluate", json!({ "expression": "goto 0" }));
+    client.stopped();
+    let both = client.moves("continue", json!({}));
+    assert_eq!(both["reason"], "exception");
+    assert_eq!(both["hitBreakpointIds"], json!([id]));
+    assert_eq!(both["threadId"], race["threadId"]);
     // Only the console moves: a watch is evaluated at each stop.
     let watch = json!({ "expression": "goto 0", "context": "watch" });
     client.refused("evaluate", watch);
@@ -177,6 +193,80 @@ fn an_array_without_its_variable_is_named() {
     let message = answer["message"].as_str().unwrap_or_default();
     let said = "there is no `tile[5]` here; a shared array's element is `SHARED[5]`";
     assert!(message.starts_with(said), "{answer}");
+    client.hang_up().expect("it ends well");
+}
+
+/// Of a warp's lanes the fifth stores what nobody wrote: it is the one that is shown.
+#[test]
+fn a_stop_at_a_finding_is_at_its_thread() {
+    fn text() -> String {
+        ".version 8.0\n.target sm_80\n.address_size 64\n\
+         .visible .entry k(.param .u64 .ptr .align 1 out)\n{\n\
+         .shared .align 4 .b8 tile[128]; .reg .b32 %t, %s, %v; .reg .b64 %o; .reg .pred %p;\n\
+         mov.u32 %t, %tid.x; mov.u32 %s, tile; mad.lo.u32 %s, %t, 4, %s;\n\
+         setp.ne.u32 %p, %t, 5; @%p st.shared.u32 [%s], %t;\n\
+         ld.shared.u32 %v, [%s]; ld.param.u64 %o, [out]; mad.wide.u32 %o, %t, 4, %o;\n\
+         st.global.u32 [%o], %v; ret;\n}\n"
+            .to_owned()
+    }
+    fn launch(seed: Option<u64>) -> Replay {
+        replay_of(&text(), 32, &[128], &[], seed)
+    }
+    let mut client = Client::launched_from(launch, text, json!({}));
+    let filters = json!({ "filters": ["uninitialised"] });
+    client.ask("setExceptionBreakpoints", filters);
+    client.configured();
+    let stop = client.moves("continue", json!({}));
+    assert_eq!(stop["reason"], "exception", "{stop}");
+    assert_eq!(client.value("thread.x"), "5");
+    client.hang_up().expect("it ends well");
+}
+
+/// A launch of one block of kernel `k`: the addresses of allocations, then numbers.
+fn replay_of(
+    text: &str,
+    threads: u32,
+    bytes: &[u64],
+    numbers: &[u64],
+    seed: Option<u64>,
+) -> Replay {
+    let emulator = Emulator::new(Limits::default());
+    let module = Module::parse(text).expect("it is PTX");
+    let module = emulator.load(&module).expect("it loads");
+    let alloc = |bytes: &u64| emulator.alloc(*bytes).expect("memory is there");
+    let args = bytes.iter().map(alloc).chain(numbers.iter().copied());
+    let args: Vec<[u8; 8]> = args.map(u64::to_le_bytes).collect();
+    let args: Vec<&[u8]> = args.iter().map(|arg| &arg[..]).collect();
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        dynamic_shared_bytes: 0,
+    };
+    Replay::new(emulator, module, "k", config, &args, seed).expect("it is launched")
+}
+
+/// A matrix has rows and columns, which its kernel is passed, and they are asked for as in Rust.
+#[test]
+fn a_matrix_has_rows_and_columns() {
+    fn text() -> String {
+        let record = "x: Matrix<f32>";
+        let bytes: Vec<_> = record.bytes().map(|byte| byte.to_string()).collect();
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n\
+             .visible .global .align 1 .b8 k__signature[{}] = {{{}}};\n\
+             .visible .entry k(.param .u64 .ptr .align 1 k_0, .param .u64 k_1, .param .u64 k_2)\n\
+             {{ ret; }}\n",
+            record.len(),
+            bytes.join(", ")
+        )
+    }
+    fn launch(seed: Option<u64>) -> Replay {
+        replay_of(&text(), 1, &[60], &[3, 5], seed)
+    }
+    let mut client = Client::launched_from(launch, text, json!({}));
+    client.configured();
+    assert_eq!(client.value("x.rows()"), "3");
+    assert_eq!(client.value("x.rows() * x.cols() - 1"), "14 (0xe)");
     client.hang_up().expect("it ends well");
 }
 

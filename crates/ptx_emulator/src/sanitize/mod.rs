@@ -24,6 +24,7 @@ pub(crate) use context::{Actor, Context, Slot};
 pub(crate) use explore::{check, check_order};
 pub use finding::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
 pub(crate) use ledger::Ledger;
+pub(crate) use parameters::record;
 pub(crate) use variables::{Variables, distance};
 
 use crate::decode::Program;

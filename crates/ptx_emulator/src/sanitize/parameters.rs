@@ -108,16 +108,19 @@ fn name(program: &Program, kernel: &Entry, index: usize) -> (String, Option<u32>
 
 /// The kernel's Rust parameters, if the PTX has their record.
 pub(crate) fn rust(program: &Program, kernel: &Entry) -> Vec<RustParameter> {
-    let record = format!("{}{SIGNATURE_SUFFIX}", kernel.name());
-    let mut variables = program.variables.iter();
-    let record = variables.find(|variable| variable.name == record);
-    let rust = record.map_or(Vec::new(), |record| {
-        rust_parameters(&String::from_utf8_lossy(&record.bytes))
-    });
+    let rust = record(program, kernel).map_or(Vec::new(), |record| rust_parameters(&record));
     match rust.len() == kernel.params().len() {
         true => rust,
         false => Vec::new(),
     }
+}
+
+/// The kernel's record, if the PTX has one.
+pub(crate) fn record(program: &Program, kernel: &Entry) -> Option<String> {
+    let name = format!("{}{SIGNATURE_SUFFIX}", kernel.name());
+    let mut variables = program.variables.iter();
+    let record = variables.find(|variable| variable.name == name)?;
+    Some(String::from_utf8_lossy(&record.bytes).into_owned())
 }
 
 fn bytes_of(ty: &str) -> Option<u32> {

@@ -14,11 +14,12 @@ use crate::io::OutputFile;
 
 /// How arguments are written, for the help of each command that takes them.
 pub(in crate::cli) const ARGUMENTS_HELP: &str = "\
-Arguments, one --arg for each parameter in order:
+Arguments, one --arg for each parameter in order; without any, the error has a line to start from:
   u32:7, f32:1.5, i64:-3   a number (u8 to u64, i8 to i64, f32, f64)
   f32[1024]                the address of memory that nobody wrote, for an output
   f32[1024]=random:1       the address of random numbers; =zeros, =iota (0, 1, 2, ...) or =x.npy
   slice:f32[1024]=iota     two parameters, address and length: a Rust slice; slice:f32[]=x.npy takes the file's length
+  matrix:f32[40,50]=iota   three parameters, address, rows and columns: a Matrix or an OutMatrix
   'f32[64] -> out.npy'     any buffer, saved after the launch
   bytes:00ff               the bytes of a struct that is passed by value
   tex2d:f32=x.npy,linear   a texture's handle; tex1d, tex2d, tex3d, texa1d, texa2d (layers), texcube; u8 to u32, i8 to i32, f32, and
@@ -156,8 +157,8 @@ impl Launch {
                 (None, None) => String::new(),
             };
             let name = kernel.name();
-            let command = format!("{command}{file} --kernel {name} --grid 4 --block 256");
-            return Err(kernel_arguments::missing(kernel, &command).into());
+            let command = format!("{command}{file} --kernel {name}");
+            return Err(kernel_arguments::missing(module, kernel, &command).into());
         }
         Ok(kernel)
     }
