@@ -39,17 +39,18 @@ pub(crate) fn shape(
     if let Some(limit) = function.max_threads.and_then(volume) {
         most = most.min(limit);
     }
-    let required = function
-        .required_threads
-        .is_none_or(|extents| extents == config.block);
-    if !fits(config.block, limits.block_dims)
-        || threads.is_none_or(|threads| threads > most)
-        || !required
+    if let Some(required) = function.required_threads
+        && required != config.block
     {
-        let limit = function.required_threads.unwrap_or(limits.block_dims);
+        return Err(InvalidLaunch::OtherBlock {
+            block: config.block,
+            required,
+        });
+    }
+    if !fits(config.block, limits.block_dims) || threads.is_none_or(|threads| threads > most) {
         return Err(InvalidLaunch::Block {
             block: config.block,
-            limit,
+            limit: limits.block_dims,
             threads: most as u32,
         });
     }

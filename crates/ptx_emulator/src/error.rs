@@ -183,6 +183,14 @@ pub enum InvalidLaunch {
         /// The largest number of threads in a block.
         threads: u32,
     },
+    /// The kernel is compiled for another block (`.reqntid`).
+    #[error("block {block:?}: the kernel is for blocks of {required:?} only")]
+    OtherBlock {
+        /// The block requested.
+        block: [u32; 3],
+        /// The block that it is for.
+        required: [u32; 3],
+    },
     /// The grid is not a multiple of the cluster size.
     #[error("grid {grid:?}: each extent must be a multiple of the kernel's clusters, {cluster:?}")]
     Cluster {

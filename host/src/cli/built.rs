@@ -67,6 +67,9 @@ pub(super) fn ptx(folder: &Path, kernel: Option<&str>) -> Result<PathBuf, Failur
         }
     }
     let missing = || {
+        if !folder.is_dir() {
+            return Failure::new(format!("{}: there is no such folder", folder.display()));
+        }
         let what = kernel.map_or_else(
             || "PTX".to_owned(),
             |kernel| format!("PTX with a kernel `{kernel}`"),
@@ -116,4 +119,16 @@ fn outputs(target: &Path) -> Vec<PathBuf> {
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_is_said_to_be_missing() {
+        let missing = ptx(Path::new("/no/such/folder"), Some("k")).unwrap_err();
+        let text = missing.to_string();
+        assert_eq!(text, "/no/such/folder: there is no such folder");
+    }
 }

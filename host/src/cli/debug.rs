@@ -61,21 +61,54 @@ struct Request {
     #[serde(default)]
     kernel: Option<String>,
     #[serde(default)]
-    grid: Vec<u32>,
+    grid: Extents,
     #[serde(default)]
-    block: Vec<u32>,
+    block: Extents,
     #[serde(default)]
     shared: Option<u32>,
     #[serde(default)]
     steps: Option<u64>,
     #[serde(default)]
-    args: Vec<String>,
+    args: Texts,
     #[serde(default)]
     seed: Option<u64>,
     #[serde(default)]
     types: HashMap<String, String>,
     #[serde(default)]
     cwd: Option<PathBuf>,
+}
+
+/// Of a grid or a block; nothing is what the command line has then.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`grid` and `block` are lists of one to three numbers, such as [4] and [16, 16]"
+)]
+enum Extents {
+    One(u32),
+    All(Vec<u32>),
+}
+
+impl Default for Extents {
+    fn default() -> Self {
+        Extents::All(Vec::new())
+    }
+}
+
+/// Arguments.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`args` is a list of texts, such as [\"f32[1024]\", \"u32:7\"]"
+)]
+enum Texts {
+    All(Vec<String>),
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Texts::All(Vec::new())
+    }
 }
 
 /// How a crate is built before the launch.
@@ -216,8 +249,12 @@ impl Request {
         let mut option = |name: &str, value: Option<String>| {
             words.extend(value.map(|value| format!("--{name}={value}")));
         };
-        let extents = |extents: &[u32]| {
-            let numbers: Vec<String> = extents.iter().map(ToString::to_string).collect();
+        let extents = |extents: &Extents| {
+            let numbers = match extents {
+                Extents::One(x) => std::slice::from_ref(x),
+                Extents::All(extents) => extents,
+            };
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
             (!numbers.is_empty()).then(|| numbers.join(","))
         };
         option("kernel", self.kernel.clone());
@@ -225,7 +262,8 @@ impl Request {
         option("block", extents(&self.block));
         option("shared", self.shared.map(|bytes| bytes.to_string()));
         option("steps", self.steps.map(|steps| steps.to_string()));
-        for argument in &self.args {
+        let Texts::All(args) = &self.args;
+        for argument in args {
             option("arg", Some(argument.clone()));
         }
         let file = match (&self.ptx, &self.package) {
@@ -236,7 +274,9 @@ impl Request {
             }
             (Some(file), None) => Some(file.clone()),
             (None, Some(folder)) => {
-                let file = built::ptx(folder, self.kernel.as_deref())?;
+                // Without one with this kernel, the error lists those that there are.
+                let file = built::ptx(folder, self.kernel.as_deref())
+                    .or_else(|_| built::ptx(folder, None))?;
                 // Its folder may lead elsewhere.
                 Some(confined.map_or(Ok(file.clone()), |confined| confined.path(&file))?)
             }

@@ -267,6 +267,47 @@ fn pages_that_come_often_keep_nobody_out() {
 /// A pipe in the place of a file would keep the debugger waiting for whoever writes it, and all
 /// other clients with it.
 #[cfg(unix)]
+/// What a configuration written by hand gets wrong.
+#[test]
+fn a_launch_that_is_written_wrongly_is_told_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("target/cuda-builder/sm_80/ptx");
+    fs::create_dir_all(&ptx).unwrap();
+    fs::write(ptx.join("k.ptx"), PTX).unwrap();
+    let server = Server::start(folder.path());
+    for (changed, why) in [
+        (
+            json!({ "kernel": "exchnge" }),
+            "has no kernel `exchnge`; it has: exchange",
+        ),
+        (
+            json!({ "grid": "4" }),
+            "`grid` and `block` are lists of one to three numbers",
+        ),
+        (
+            json!({ "args": "f32[64]" }),
+            "`args` is a list of texts, such as",
+        ),
+        (
+            json!({ "args": [64] }),
+            "`args` is a list of texts, such as",
+        ),
+    ] {
+        let mut launch =
+            json!({ "crate": ".", "kernel": "exchange", "block": 64, "args": ["f32[64]"] });
+        for (name, value) in changed.as_object().unwrap() {
+            launch[name] = value.clone();
+        }
+        let answer = server.launch(launch);
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert!(text.contains(why), "{changed}: {answer}");
+    }
+    // A number is a list of one.
+    let launch = json!({ "crate": ".", "grid": 1, "block": 64, "args": ["f32[64]"] });
+    let answer = server.launch(launch);
+    assert_eq!(answer["success"], true, "{answer}");
+}
+
 #[test]
 fn pipes_are_no_files() {
     let folder = tempfile::tempdir().unwrap();

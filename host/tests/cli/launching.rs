@@ -46,7 +46,7 @@ fn kernels_are_found_where_the_build_leaves_them() {
         assert_eq!(found["success"], true, "{target}: {found}");
         let missing = launch(json!({ "crate": member, "kernel": "nobody" }));
         let text = missing["message"].as_str().unwrap();
-        assert!(text.contains("no PTX with a kernel `nobody`"), "{text}");
+        assert!(text.contains("has no kernel `nobody`; it has: "), "{text}");
     }
 }
 

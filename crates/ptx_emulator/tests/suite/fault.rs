@@ -216,8 +216,6 @@ fn the_innermost_user_line_is_named() {
     assert!(
         fault.to_string().ends_with(
             "at src/lib.rs:40:9 (PTX line 10)
-    in /rustc/1/library/core/src/ptr.rs:7:3, inlined there
-    in cuda_std/src/x.rs:2:2, inlined there
     inlined into src/main.rs:9:1"
         ),
         "{fault}"
@@ -267,6 +265,12 @@ fn refused_launches() {
         refused("k", shape(1, 65, 0), &args),
         "block [65, 1, 1]: each extent must be between 1 and [1024, 1024, 64], and their product at most 64"
     );
+    let exact = text.replace(".maxntid 64, 1, 1", ".reqntid 16, 4");
+    let of_one_block = emulator.load(&module(&exact)).expect("it loads");
+    let refused_of_one = emulator.launch(&of_one_block, "k", shape(1, 64, 0), &args);
+    let refused_of_one = refused_of_one.expect_err("it is another").to_string();
+    let says = "block [64, 1, 1]: the kernel is for blocks of [16, 4, 1] only";
+    assert!(refused_of_one.ends_with(says), "{refused_of_one}");
     assert_eq!(
         refused("k", shape(1, 1, 232_400), &args),
         "232500 bytes of shared memory (100 static and 232400 dynamic) are over the limit of 232448"
