@@ -108,12 +108,18 @@ pub use launch::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
 
-/// The second step of [`kernel`]. `$crate` is this crate, whatever the user's crate calls it.
+/// The second step of [`kernel`]. `$crate` is this crate, whatever the user's crate calls it. The
+/// methods `grid` and `block` of its launch have their places here: for a wrong number of arguments
+/// the compiler shows the line of the name.
 #[doc(hidden)]
 #[macro_export]
+#[rustfmt::skip]
 macro_rules! __kernel {
     ({$($arguments:tt)*} $($item:tt)*) => {
-        #[$crate::__private::__kernel(unsafe $crate, $($arguments)*)]
+        #[$crate::__private::__kernel(unsafe $crate, [
+            grid // blocks: `.grid(8)`, `.grid((8, 4))`, `.grid((8, 4, 2))`; for n threads `.covering(n)?`
+            block // threads of each: `.block(256)`, `.block((16, 16))`, `.block((8, 8, 4))`
+        ] $($arguments)*)]
         $($item)*
     };
 }

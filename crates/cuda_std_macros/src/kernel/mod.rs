@@ -3,6 +3,7 @@
 
 mod assigned;
 mod assume;
+mod called;
 mod check;
 mod contract;
 mod device;
@@ -22,7 +23,7 @@ mod types;
 
 pub(crate) use refused::not_built;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result, Safety,
@@ -44,14 +45,29 @@ pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenSt
     };
     match path {
         Some(path) => Ok(quote! { #path::__kernel! { {#arguments} #item } }),
-        None => expand(None, arguments, item),
+        None => expand(None, Vec::new(), arguments, item),
     }
 }
 
-/// `root` is the path of cuda_std in generated code. Without it there is no launch, only the
-/// kernel.
-pub(crate) fn expand(
+/// The second step: `root` is the path of cuda_std in generated code, and the arguments begin with
+/// names of the launch's methods, at places of cuda_std's.
+pub(crate) fn finish(
+    root: TokenStream,
+    arguments: TokenStream,
+    item: TokenStream,
+) -> Result<TokenStream> {
+    let mut arguments = arguments.into_iter();
+    let places = match arguments.next() {
+        Some(TokenTree::Group(names)) => names.stream().into_iter().collect(),
+        _ => Vec::new(),
+    };
+    expand(Some(root), places, arguments.collect(), item)
+}
+
+/// Without a `root` there is no launch, only the kernel.
+fn expand(
     root: Option<TokenStream>,
+    places: Vec<TokenTree>,
     arguments: TokenStream,
     item: TokenStream,
 ) -> Result<TokenStream> {
@@ -62,7 +78,7 @@ pub(crate) fn expand(
     if let Some(root) = &root {
         indices::with_fields(&mut function, root);
     }
-    Kernel::new(&function, options, root)?.expand()
+    Kernel::new(&function, options, root, places)?.expand()
 }
 
 /// A kernel that obeys the rules.
@@ -80,6 +96,8 @@ struct Kernel<'a> {
     root: Option<TokenStream>,
     /// The path of `core` in generated code.
     core: TokenStream,
+    /// Names of the launch's methods, where errors about them show them.
+    places: Vec<TokenTree>,
 }
 
 /// An array's length in `shared(..)`.
@@ -96,7 +114,12 @@ fn is_safe(sig: &Signature) -> bool {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(function: &'a ItemFn, options: Options, root: Option<TokenStream>) -> Result<Self> {
+    fn new(
+        function: &'a ItemFn,
+        options: Options,
+        root: Option<TokenStream>,
+        places: Vec<TokenTree>,
+    ) -> Result<Self> {
         let sig = &function.sig;
         check::signature(sig)?;
         let parameters = (sig.inputs.iter().enumerate())
@@ -163,6 +186,7 @@ impl<'a> Kernel<'a> {
             lengths,
             root,
             core,
+            places,
         })
     }
 
@@ -181,6 +205,15 @@ impl<'a> Kernel<'a> {
         let names = self.instances.iter().map(|instance| &*instance.entry);
         let refused = refused::errors(names, self.function.sig.ident.span());
         Ok(quote! { #program_of_optix #(#entries)* #handle #refused })
+    }
+
+    /// The name of a method of the launch, at its place in cuda_std. It counts as written there, in
+    /// no macro: otherwise an error would show `#[kernel]` in its place.
+    fn method(&self, name: &str) -> Ident {
+        let place = self.places.iter().find(|place| place.to_string() == name);
+        let written = self.function.sig.ident.span();
+        let span = place.map_or(written, |place| written.located_at(place.span()));
+        Ident::new(name, span)
     }
 
     fn is_generic(&self) -> bool {
@@ -247,6 +280,16 @@ impl<'a> Kernel<'a> {
         let conditions = self.conditions();
         let checks = self.checks();
         let entry = self.entry(instance);
+        if self.is_only_launched() {
+            let (function, called) = (self.compiled(), self.called());
+            return quote! {
+                #function
+                #called
+
+                #(#conditions)*
+                const _: () = { #checks #entry };
+            };
+        }
         if !self.is_generic() {
             // In the documentation the handle stands for both: otherwise links to the kernel would
             // be ambiguous, and its examples would run twice.
