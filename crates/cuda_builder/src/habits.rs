@@ -11,7 +11,7 @@ struct Said<'a> {
     text: &'a str,
     /// The source line.
     line: &'a str,
-    /// What is marked in it: the first column and the one after it.
+    /// What is marked in it: its first byte and the one after it.
     marked: (usize, usize),
 }
 
@@ -19,11 +19,12 @@ type Note = fn(&Said<'_>) -> Option<String>;
 
 /// How an error begins, what its source line contains, and the note. The first row that applies to
 /// a line speaks.
-const HABITS: [(&str, &str, Note); 9] = [
+const HABITS: [(&str, &str, Note); 10] = [
     ("error[E0277]: cannot ", "", without_suffixes),
     ("error[E0308]: mismatched types", "", without_suffixes),
     ("error[E0277]: cannot ", "", operands),
     ("error[E0308]: mismatched types", "", converted),
+    ("error[E0277]: the type `[", "", index),
     ("error[E0594]: cannot assign to ", "", of_static),
     ("error[E0133]: use of mutable static ", "", of_static),
     ("error: expected ", "<<<", launch),
@@ -63,10 +64,16 @@ fn said(text: &str) -> Option<((String, usize), Said<'_>)> {
     let marks = lines.next().and_then(|line| line.split_once("| "))?.1;
     let first = marks.find('^')?;
     let count = marks[first..]
-        .chars()
-        .take_while(|mark| *mark == '^')
+        .bytes()
+        .take_while(|mark| *mark == b'^')
         .count();
-    let marked = (first, first + count);
+    // Marks are below characters; the compiler has made blanks of tabs.
+    let byte = |column| {
+        line.char_indices()
+            .nth(column)
+            .map_or(line.len(), |(at, _)| at)
+    };
+    let marked = (byte(first), byte(first + count));
     let said = Said { text, line, marked };
     Some(((file.to_owned(), number.parse().ok()?), said))
 }
@@ -204,6 +211,23 @@ fn converted(said: &Said<'_>) -> Option<String> {
     (!is_shown).then(|| format!("numbers are converted where it is written: `{value} as {wanted}`"))
 }
 
+/// `x[j]` of another integer than `usize`.
+fn index(said: &Said<'_>) -> Option<String> {
+    let title = said.text.lines().next()?;
+    let by = title
+        .split_once("cannot be indexed by `")?
+        .1
+        .trim_end_matches('`');
+    let at = said.line.get(said.marked.0..said.marked.1)?;
+    let array = before(said.line.get(..said.marked.0)?.strip_suffix('[')?)?;
+    let at = if after(at) == Some(at) {
+        at.to_owned()
+    } else {
+        format!("({at})")
+    };
+    is_number(by).then(|| format!("an index is a `usize`: `{array}[{at} as usize]`"))
+}
+
 /// A kernel that writes to a static.
 fn of_static(said: &Said<'_>) -> Option<String> {
     said.text.lines().next()?.contains("static").then(|| {
@@ -297,8 +321,9 @@ mod tests {
 
     /// An error of the compiler's about a marked line: `^` after it, at the columns meant.
     fn error(title: &str, line: &str, marked: &str, label: &str) -> String {
-        let at = line.rfind(marked).unwrap();
-        let marks = " ".repeat(at) + &"^".repeat(marked.len());
+        let line = &line.replace('\t', "    ");
+        let at = line[..line.rfind(marked).unwrap()].chars().count();
+        let marks = " ".repeat(at) + &"^".repeat(marked.chars().count());
         format!(
             "{title}\n --> src/kernels.rs:6:{}\n  |\n6 | {line}\n  | {marks} {label}\n",
             at + 1
@@ -354,6 +379,12 @@ mod tests {
         );
         shows(&error("{integer}", "f32", "*y = 2 * x[i];"), "`2.0 * x[i]`");
         assert_eq!(notes(&error("Pair", "f32", "*y = 2 * x[i];")), [""; 0]);
+        // Neither letters beyond ASCII nor tabs move the marks.
+        let line = "\tlet größe = /* µs */ länge[é] * n; // → ns";
+        shows(&error("f32", "u32", line), "`länge[é] * n as f32`");
+        // Of wide letters, which take two columns, the note may be about other text, no more.
+        let wide = error("f32", "u32", "幅 * n;").replace("| ^", "|   ^");
+        notes(&wide);
     }
 
     #[test]
@@ -370,6 +401,22 @@ mod tests {
         assert_eq!(notes(&with_help), [""; 0]);
         let other = error(title, "*y = a;", "a", "expected `f32`, found `Option<f32>`");
         assert_eq!(notes(&other), [""; 0]);
+    }
+
+    #[test]
+    fn indices_are_converted() {
+        let title = "error[E0277]: the type `[f32]` cannot be indexed by `i32`";
+        let label = "slice indices are of type `usize` or ranges of `usize`";
+        shows(
+            &error(title, "*y = a * x[j];", "j", label),
+            "`x[j as usize]`",
+        );
+        shows(
+            &error(title, "*y = t.x[j - 1];", "j - 1", label),
+            "`t.x[(j - 1) as usize]`",
+        );
+        let title = "error[E0277]: the type `[f32]` cannot be indexed by `(usize, usize)`";
+        assert_eq!(notes(&error(title, "*y = x[j];", "j", "")), [""; 0]);
     }
 
     #[test]

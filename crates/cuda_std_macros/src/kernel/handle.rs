@@ -100,7 +100,8 @@ impl Kernel<'_> {
             with(quote! { with_shape(self.prepared, #shape) }),
             with(quote! { stream(self.prepared, #stream) }),
         );
-        let (named_grid, named_block) = (self.method("grid"), self.method("block"));
+        let [named_grid, named_block, named_covering] =
+            ["grid", "block", "covering"].map(|name| self.method(name));
         let covering = with(quote! { covering(self.prepared, #threads)? });
         Ok(Some(quote! {
             #(#conditions)*
@@ -182,7 +183,7 @@ impl Kernel<'_> {
                 ///
                 /// # Errors
                 /// When the device cannot suggest a block, or the grid would have too many.
-                pub fn covering(self, #threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
+                pub fn #named_covering(self, #threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
                     #core::result::Result::Ok(#covering)
                 }
 

@@ -23,14 +23,14 @@ mod types;
 
 pub(crate) use refused::not_built;
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result, Safety,
     Signature, WherePredicate,
 };
 
-use crate::{cuda_std, symbols};
+use crate::{cuda_std, symbols, tokens};
 use instances::Instance;
 use options::Options;
 use parameter::Parameter;
@@ -72,13 +72,23 @@ fn expand(
     item: TokenStream,
 ) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
-    let mut function: ItemFn = syn::parse2(item.clone())
-        .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
+    let mut function: ItemFn = syn::parse2(item.clone()).map_err(|error| {
+        // Of a body that is no Rust, the compiler shows the error, and this one at the same place.
+        match tokens::words(item.clone()).contains(&"fn".to_owned()) && has_body(&item) {
+            true => error,
+            false => Error::new_spanned(item, "`#[kernel]` goes on a function with a body"),
+        }
+    })?;
     function.modifiers.require_empty()?;
     if let Some(root) = &root {
         indices::with_fields(&mut function, root);
     }
     Kernel::new(&function, options, root, places)?.expand()
+}
+
+fn has_body(item: &TokenStream) -> bool {
+    let last = item.clone().into_iter().last();
+    matches!(last, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace)
 }
 
 /// A kernel that obeys the rules.
