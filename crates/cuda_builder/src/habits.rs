@@ -36,6 +36,9 @@ const HABITS: [(&str, &str, Note); 10] = [
 pub(crate) fn notes(messages: &str) -> Vec<String> {
     let mut notes: BTreeMap<(String, usize), (usize, String)> = BTreeMap::new();
     for text in messages.split("\n\n") {
+        // The first one may have a heading.
+        let begins = text.find("\nerror").map_or(0, |heading| heading + 1);
+        let text = &text[begins..];
         let Some((place, said)) = said(text) else {
             continue;
         };
@@ -362,6 +365,10 @@ mod tests {
         ) + "\n"
             + &error(title, "    *y = 0.5f32 * x;", "*", label);
         shows(&two, "`*y = 0.5 * x;`");
+        shows(
+            &format!("cargo could not compile k:\n{two}"),
+            "`*y = 0.5 * x;`",
+        );
     }
 
     #[test]
