@@ -94,7 +94,7 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let expand = |root, arguments| kernel::finish(root, arguments, item.into());
+    let expand = |root, arguments| kernel::expand(Some(root), arguments, item.into());
     Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()

@@ -6,7 +6,7 @@ use cuda_std::kernel;
 #[macro_export]
 macro_rules! __kernel {
     ({$($arguments:tt)*} $($item:tt)*) => {
-        #[::cuda_std::__private::__kernel(unsafe $crate, [] $($arguments)*)]
+        #[::cuda_std::__private::__kernel(unsafe $crate, $($arguments)*)]
         $($item)*
     };
 }

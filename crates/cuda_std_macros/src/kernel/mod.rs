@@ -45,32 +45,18 @@ pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenSt
     };
     match path {
         Some(path) => Ok(quote! { #path::__kernel! { {#arguments} #item } }),
-        None => expand(None, Vec::new(), arguments, item),
+        None => expand(None, arguments, item),
     }
 }
 
-/// The second step: `root` is the path of cuda_std in generated code, and the arguments begin with
-/// names of the launch's methods, at places of cuda_std's.
-pub(crate) fn finish(
-    root: TokenStream,
-    arguments: TokenStream,
-    item: TokenStream,
-) -> Result<TokenStream> {
-    let mut arguments = arguments.into_iter();
-    let places = match arguments.next() {
-        Some(TokenTree::Group(names)) => names.stream().into_iter().collect(),
-        _ => Vec::new(),
-    };
-    expand(Some(root), places, arguments.collect(), item)
-}
-
-/// Without a `root` there is no launch, only the kernel.
-fn expand(
+/// `root` is the path of cuda_std in generated code. Without it there is no launch, only the
+/// kernel.
+pub(crate) fn expand(
     root: Option<TokenStream>,
-    places: Vec<TokenTree>,
     arguments: TokenStream,
     item: TokenStream,
 ) -> Result<TokenStream> {
+    let (places, arguments) = places(arguments);
     let options = Options::parse(arguments)?;
     let mut function: ItemFn = syn::parse2(item.clone()).map_err(|error| {
         // Of a body that is no Rust, the compiler shows the error, and this one at the same place.
@@ -84,6 +70,17 @@ fn expand(
         indices::with_fields(&mut function, root);
     }
     Kernel::new(&function, options, root, places)?.expand()
+}
+
+/// Names of the launch's methods, at places of cuda_std's, which its macro puts before the arguments.
+fn places(arguments: TokenStream) -> (Vec<TokenTree>, TokenStream) {
+    let mut rest = arguments.clone().into_iter();
+    match rest.next() {
+        Some(TokenTree::Group(names)) if names.delimiter() == Delimiter::Bracket => {
+            (names.stream().into_iter().collect(), rest.collect())
+        }
+        _ => (Vec::new(), arguments),
+    }
 }
 
 fn has_body(item: &TokenStream) -> bool {
