@@ -58,10 +58,13 @@ impl Kernel<'_> {
         let returned = names("R");
         let called = lifetime(&fresh("called", &self.taken_names()));
         let conditions = self.conditions();
+        // Added only where needed, because some crates forbid `allow`.
+        let many = (taken.len() > 7).then(|| quote! { #[allow(clippy::too_many_arguments)] });
         quote! {
             #(#conditions)*
             #[cfg(all(not(target_arch = "nvptx64"), not(doc)))]
             #[doc(hidden)]
+            #many
             #vis fn #name<#called, #(#taken,)* #returned>(#(_: #taken),*) -> #returned
             where
                 &#called (): #path::launch::Called<#name>
