@@ -91,6 +91,15 @@ impl Debuggee {
         let done = self.replay.done().map(|(instruction, _)| *instruction);
         if let Some(at) = self.replay.next().or(done) {
             self.focus = first_lane(&at);
+            // The launch begins in the kernel, also where its first instruction is inlined code's.
+            if self.replay.at() == 0 {
+                let frames = self.lines.frames(at.pc).iter();
+                self.ahead = frames
+                    .rev()
+                    .skip_while(|frame| frame.library)
+                    .skip(1)
+                    .count();
+            }
         }
     }
 

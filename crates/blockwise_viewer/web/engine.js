@@ -3,7 +3,7 @@
 /** @typedef {{steps: number, shared_requests: number, wavefronts: number, needed_wavefronts: number, global_requests: number, sectors: number, needed_sectors: number}} Spent */
 /** @typedef {{file: string, line: number, column: number}} Source */
 /** @typedef {{pc: number, line: number, source: Source | null, frames: Source[]}} Instruction */
-/** @typedef {{what: string, place: {ptx_line: number, source: Source | null}, block: number[], thread: number[] | null, epoch: number, target: {space: string} | null}} Site */
+/** @typedef {{what: string, place: {ptx_line: number, source: Source | null}, block: number[], thread: number[] | null, epoch: number, target: {space: string, address: string, size: number} | null}} Site */
 /** @typedef {{rule: string, severity: string, message: string, site: Site, others: Site[], hint: string | null, count: number, step: number}} Finding */
 /** @typedef {{name: string, start: number, size: number, row_bytes: number | null}} SharedArray */
 /** @typedef {{finding: number, address: number, size: number, left_out: number, row_bytes: number | null}} Output */

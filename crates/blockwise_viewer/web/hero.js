@@ -67,7 +67,9 @@ class Hero {
     if (site?.thread) row("who", `thread ${site.thread.join(", ")} of block ${site.block.join(", ")}: warp ${/** @type {number} */ (view.thread(site)) >> 5}, lane ${/** @type {number} */ (view.thread(site)) & 31}`);
     else if (site) row("who", `block ${site.block.join(", ")}`);
     else if (step !== null) row("who", view.stepText().split(": ")[1]);
-    const address = step === null ? null : this.address(step, site);
+    // An access that faults takes no place in the step: the finding knows its address.
+    const target = site?.target;
+    const address = (step === null ? null : this.address(step, site)) ?? (target ? `${target.space} memory, ${target.address}, ${target.size} bytes` : null);
     if (address) row("address", address);
     if (step !== null) row("when", `step ${step} of block ${view.summary.block.index.join(", ")}`);
     const panel = el("div", { class: "site" }, el("h4", {}, title), this.code(source, line), el("dl", {}, ...rows),

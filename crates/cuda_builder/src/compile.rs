@@ -13,7 +13,7 @@ use crate::obsolete::Copies;
 use crate::package::{Graph, Package};
 use crate::sysroot::Sysroot;
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, DebugInfo, advice, cargo, wrapper};
+use crate::{CudaBuilder, DebugInfo, advice, cargo, habits, wrapper};
 
 /// The archives of a build, each a set of bitcode files.
 pub(crate) struct Bitcode {
@@ -61,6 +61,9 @@ impl Bitcode {
             let advice = advice::on(&diagnostics, &graph.versions);
             let mut message = errors_of(&diagnostics);
             message.extend(advice.map(|advice| format!("\n\n{advice}")));
+            for note in habits::notes(&message) {
+                message += &format!("\n\nhelp: {note}");
+            }
             return Err(CudaBuilderError::Compile {
                 path: package.folder,
                 target: builder.arch.target_cpu(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::pieces::{Piece, pieces};
 use crate::tools::variables;
-use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch, files};
+use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch, files, habits, warnings};
 
 /// The environment variable whose architectures replace the build script's: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
@@ -184,6 +184,10 @@ impl Embed {
             let cause = error.to_string().replace(&wanted.arch.to_string(), "");
             if !known.contains(&cause) {
                 known.push(cause);
+                // The host's compiler shows the error; the line to write is beside it.
+                if error.is_in_the_code() {
+                    warnings::show(&habits::notes(&error.to_string()).join("\n"));
+                }
                 failure.add(&error, &script.package, wanted.arch);
             }
         }

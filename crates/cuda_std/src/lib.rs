@@ -108,12 +108,19 @@ pub use launch::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
 
-/// The second step of [`kernel`]. `$crate` is this crate, whatever the user's crate calls it.
+/// The second step of [`kernel`]. `$crate` is this crate, whatever the user's crate calls it. The
+/// methods `grid`, `block` and `covering` of its launch have their places here: for arguments of a
+/// wrong number or type the compiler shows the line of the name.
 #[doc(hidden)]
 #[macro_export]
+#[rustfmt::skip]
 macro_rules! __kernel {
     ({$($arguments:tt)*} $($item:tt)*) => {
-        #[$crate::__private::__kernel(unsafe $crate, $($arguments)*)]
+        #[$crate::__private::__kernel(unsafe $crate, [
+            grid // blocks: `.grid(8)`, `.grid((8, 4))`, `.grid((8, 4, 2))`; for n threads `.covering(n)?`
+            block // threads of each: `.block(256)`, `.block((16, 16))`, `.block((8, 8, 4))`
+            covering // `n` threads along x; in two dimensions `.grid((cols.div_ceil(16) as u32, rows.div_ceil(16) as u32))`
+        ] $($arguments)*)]
         $($item)*
     };
 }

@@ -18,10 +18,11 @@ use rooted::Rooted;
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
 /// On the device the function gets PTX's calling convention; a slice becomes two parameters,
-/// pointer and length in elements. On the host it stays an ordinary function, and a type of the
-/// same name launches it: `saxpy::on(&device)?.grid(4).block(256).launch(..)`. The launch has the
-/// kernel's signature and is `unsafe` if the kernel is. No other type, module or trait beside the
-/// kernel can have its name.
+/// pointer and length in elements. On the host a type of the same name launches it:
+/// `saxpy::on(&device)?.grid(4).block(256).launch(..)`. The launch has the kernel's signature and is
+/// `unsafe` if the kernel is. An `unsafe` kernel stays an ordinary function too; a safe one that
+/// takes what only a launch makes, such as `Out`, cannot be called. No other type, module or trait
+/// beside the kernel can have its name.
 ///
 /// | parameter | argument of `launch` |
 /// | --- | --- |

@@ -1,6 +1,6 @@
 //! The kernels of a project of somebody's: cargo builds them, and leaves their PTX below `target`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
@@ -9,6 +9,16 @@ use super::failure::Failure;
 
 /// What a build script's `embed()` reads.
 pub(super) const DEBUG_INFO: &str = "BLOCKWISE_DEBUG_INFO";
+
+/// Waits until no other command builds the project in a folder, or reads what it has built: builds
+/// with and without debug information leave their PTX in the same place. The project is locked by its
+/// manifest until this is dropped. Windows would keep cargo from reading the manifest.
+pub(super) fn alone(folder: &Path) -> Option<File> {
+    let manifest = File::open(folder.join("Cargo.toml")).ok()?;
+    // Some file systems have no locks.
+    let locked = cfg!(unix) && manifest.lock().is_ok();
+    locked.then_some(manifest)
+}
 
 /// Runs `cargo build` in a folder.
 pub(super) fn build(folder: &Path, debug_info: Option<&str>) -> Result<(), Failure> {

@@ -190,11 +190,13 @@ impl Kernels<'_> {
             .map(|(name, ty)| Ok((name.clone(), ty.parse()?)));
         let types: Result<HashMap<String, Element>, String> = types.collect();
         let mut types = types.map_err(Failure::new)?;
+        let alone = request.package.as_deref().and_then(built::alone);
         if let Some(build) = request.build {
             self.build(&request, build.value())?;
         }
         let launch = request.line(self.confined)?;
         let (ptx, module) = launch.read(self.global)?;
+        drop(alone);
         let kernel = launch.kernel(&ptx.origin, &module, "blockwise check")?;
         let emulator = launch.emulator();
         let mut loaded = emulator.load(&module)?;

@@ -228,4 +228,10 @@ fn a_fault_is_told_once() {
         told.collect::<Vec<_>>(),
         ["The launch ended in this error."]
     );
+    // The access that did not take place has its address, which the message has too.
+    let site = browser.text(".hero .site");
+    let (_, address) = hero.split_once(" at 0x").expect(&hero);
+    let address = address.split(' ').next().expect("a word");
+    let shown = format!("global memory, 0x{address}, 4 bytes");
+    assert!(site.contains(&shown), "{shown}: {site}");
 }

@@ -150,6 +150,29 @@ fn a_project_is_built_and_checked() {
     assert!(failed.stderr.contains("mismatched types"), "{failed:?}");
 }
 
+/// Two commands of one project, one with all locals and one without, take turns: each reads what it
+/// built itself.
+#[cfg(unix)]
+#[test]
+fn one_command_at_a_time_builds_a_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    project(place);
+    let script = fs::read_to_string(place.join("build.rs")).unwrap();
+    let locked = "assert!(std::fs::File::open(\"Cargo.toml\").unwrap().try_lock().is_err());";
+    let script = script.replace("fn main() {", &format!("fn main() {{ {locked}"));
+    fs::write(place.join("build.rs"), script).unwrap();
+    let arguments = ["check", "--block", "64", "--arg", "f32[64]=zeros"];
+    let checked = on_crate(&arguments, place);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    fs::remove_dir_all(place.join("target")).unwrap();
+    let built = launch(json!({ "crate": place, "build": "locals" }));
+    assert_eq!(built["success"], true, "{built}");
+    // Afterwards nobody waits for them.
+    let manifest = fs::File::open(place.join("Cargo.toml")).unwrap();
+    manifest.try_lock().unwrap();
+}
+
 /// A build script's own folder, in the places where cargo has had it.
 #[test]
 fn the_output_of_a_build_script_is_found() {

@@ -14,6 +14,7 @@ use std::process::Command;
 
 use crate::compile::Bitcode;
 use crate::error::{CudaBuilderError, io_error};
+use crate::files::replace;
 use crate::ir::module::{Excerpts, Module};
 use crate::ir::{self, Stage, calls, public};
 use crate::output::Folder;
@@ -58,7 +59,8 @@ pub(crate) fn emit_ptx(
     let kept = bitcode.target_folder.join("parts").join(&bitcode.name);
     let (ptx, warnings) = program.make(module, &kept)?;
     write(&folder.warnings(), &warnings)?;
-    write(&folder.ptx(), &ptx)?;
+    // Whoever reads it without the lock, as other programs do, has the one of before or this one.
+    replace(&folder.ptx(), ptx.as_bytes())?;
     let part = Files::of(&files, 0);
     if builder.emit == Some(EmitOption::Bitcode) {
         run(Command::new(&toolchain.opt)

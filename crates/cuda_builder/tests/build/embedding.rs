@@ -238,7 +238,47 @@ fn what_cannot_be_built_is_shown_once_the_devices_errors_last() {
             "{messages}"
         );
     }
+    // The host's errors have the line to write beside them, from the device's.
+    let habits = "pub fn mixed(x: &[f32]) -> f32 { 0.5f64 * x[0] }\n\
+                  pub fn indexed(i: i32, x: &[f32]) -> f32 { x[i] }\n";
+    let begins = LIBRARY.lines().count();
+    for (text, shown) in [
+        (habits, [(1, "{ 0.5 * x[0] }`"), (2, "`x[i as usize]`")]),
+        (
+            "static COUNT: u32 = 0;\npub fn counts() { COUNT += 1; }\npub fn read() -> u32 { COUNT }\n",
+            [
+                (2, "`counts.add(0, 1);`"),
+                (2, "a kernel writes to its parameters"),
+            ],
+        ),
+        (
+            "pub fn launched() {\n    twice<<<(8, 8), 256>>>(2.0, &x);\n}\n",
+            [
+                (
+                    2,
+                    "`twice::on(&device)?.grid((8, 8)).block(256).launch(2.0, &x)?;`",
+                ),
+                (2, "a launch is a call"),
+            ],
+        ),
+    ] {
+        project.write("src/lib.rs", &format!("{LIBRARY}{text}"));
+        let messages = project.failing("check", &[]);
+        for (line, shown) in shown {
+            let place = format!(
+                "warning: embeds_wrongly@0.1.0: src/lib.rs:{}: ",
+                begins + line
+            );
+            assert!(
+                messages
+                    .lines()
+                    .any(|line| line.starts_with(&place) && line.contains(shown)),
+                "{place}{shown}\n{messages}"
+            );
+        }
+    }
     // Where lints are capped, as for a package of a registry, no code is generated from it.
+    project.write("src/lib.rs", &format!("{LIBRARY}{device}"));
     let capped = ["rustc", "--lib", "--", "--cap-lints=allow"];
     let output = project.cargo(&capped, &[]);
     let messages = String::from_utf8_lossy(&output.stderr);

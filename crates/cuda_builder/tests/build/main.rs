@@ -17,6 +17,7 @@ mod undefined;
 mod uniformity;
 
 use std::fs;
+use std::io::Read as _;
 
 use common::{SHARED, build, start_workspace, text, whole_sweeps, workspace, write_member};
 use cuda_builder::{CudaBuilder, CudaBuilderError};
@@ -84,8 +85,14 @@ fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
             .unwrap(),
         first
     );
+    // Whoever reads the old text meanwhile, without the builder's lock, has all of it.
+    let old = text(path.clone());
+    let mut reader = fs::File::open(&path).unwrap();
     let other = build("unchanged", &same.replace("= value", "= value + 1")).unwrap();
     assert_ne!(fs::metadata(other).unwrap().modified().unwrap(), first);
+    let mut read = String::new();
+    reader.read_to_string(&mut read).unwrap();
+    assert_eq!(read, old);
 }
 
 /// Functions that are given shared memory, hold or return it.

@@ -33,6 +33,8 @@ fn types(device: &Device, n: usize) -> Result<(), Error> {
     kernel.launch(2.0, 1, &x, &y)?; // shows: &x, &mut y
     kernel.launch(2.0, 1, x, &mut y)?; // shows: kernel.launch(2.0, 1, &x, &mut y)?;
     kernel.launch(2.0, 1, &[1.0], &mut y)?; // shows: pass `&buffer`
+    kernel.launch(2.0, 1, &vec![1.0], &mut y)?; // shows: `let buffer = device.upload(&values)?;`
+    kernel.launch(2.0, 1, &x, &mut vec![1.0])?; // shows: `let mut buffer = device.zeros::<f32>(n)?;`
     kernel.launch(&x, &mut y, 2.0, 1)?; // shows: of the same element type
     kernel.launch(&x, &mut y) // shows: provide the arguments
 }
@@ -44,9 +46,25 @@ fn shapes(device: &Device) -> Result<(), Error> {
     reversed::on(device)?.grid(1).block(32).shared_bytes(256).launch(&x, &mut y) // shows: leave `.shared_bytes(..)` out
 }
 
+fn extents(device: &Device) -> Result<(), Error> {
+    let (x, mut y) = (Buffer::<f64>::new(0, 1), Buffer::<f64>::new(0, 1));
+    let kernel = scale::on(device)?;
+    let of_two = kernel.clone().grid(1, 1).block(256); // shows: `.grid((8, 4))`
+    let of_three = kernel.clone().grid(1).block(16, 16, 1); // shows: `.block((16, 16))`
+    let _ = (of_two, of_three);
+    kernel.clone().covering((64, 64))?; // shows: `.grid((cols.div_ceil(16) as u32, rows.div_ceil(16) as u32))`
+    kernel.clone().grid(1).threads(256).launch(2.0, 1, &x, &mut y)?; // shows: `.grid(64).block(256)`
+    kernel.blocks((1, 1)).block(256).launch(2.0, 1, &x, &mut y) // shows: `.grid(64).block(256)`
+}
+
 fn not_a_launch(device: &Device) -> Result<(), Error> {
     let (x, mut y) = (Buffer::<f64>::new(0, 1), Buffer::<f64>::new(0, 1));
-    scale(2.0, 1, &x, &mut y); // shows: Out<'_, f64>
+    scale(2.0, 1, &x, &mut y); // shows: `scale::on(&device)?.grid(1).block(256).launch(&x, &mut y)?;`
+    scale(&x, &mut y); // shows: `scale::on(&device)?.grid(1).block(256)
+    let _: Result<(), Error> = reversed(1, 256, &x, &mut y); // shows: `reversed::on(&device)?
+    scale.launch(2.0, 1, &x, &mut y)?; // shows: `scale::on(&device)?.grid(1).block(256)
+    scale.grid(1).block(256).launch(2.0, 1, &x, &mut y)?; // shows: `scale::on(&device)?
+    reversed.on(device)?; // shows: `reversed::on(&device)?
     not_marked::on(device)?; // shows: not_marked
     Ok(())
 }

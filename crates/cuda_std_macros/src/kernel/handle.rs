@@ -100,6 +100,8 @@ impl Kernel<'_> {
             with(quote! { with_shape(self.prepared, #shape) }),
             with(quote! { stream(self.prepared, #stream) }),
         );
+        let [named_grid, named_block, named_covering] =
+            ["grid", "block", "covering"].map(|name| self.method(name));
         let covering = with(quote! { covering(self.prepared, #threads)? });
         Ok(Some(quote! {
             #(#conditions)*
@@ -139,18 +141,30 @@ impl Kernel<'_> {
                 /// The blocks of the launch.
                 #[must_use = "it returns the launch with the grid"]
                 #[doc(alias = "gridDim")]
-                pub fn grid(self, #grid: impl #path::launch::Extents) -> Self {
+                pub fn #named_grid(self, #grid: impl #path::launch::Extents) -> Self {
                     #with_grid
                 }
 
                 /// The threads of a block.
                 #[must_use = "it returns the launch with the block"]
                 #[doc(alias = "blockDim")]
-                pub fn block(self, #block: impl #path::launch::Extents) -> Self {
+                pub fn #named_block(self, #block: impl #path::launch::Extents) -> Self {
                     #with_block
                 }
 
                 #shared_bytes
+
+                #[doc(hidden)]
+                #[must_use]
+                pub fn threads<#d: #path::launch::NamedExtents>(self, _: #d) -> Self {
+                    self
+                }
+
+                #[doc(hidden)]
+                #[must_use]
+                pub fn blocks<#d: #path::launch::NamedExtents>(self, _: #d) -> Self {
+                    self
+                }
 
                 /// Grid, block and dynamic shared memory.
                 #[must_use = "it returns the launch with the shape"]
@@ -169,7 +183,7 @@ impl Kernel<'_> {
                 ///
                 /// # Errors
                 /// When the device cannot suggest a block, or the grid would have too many.
-                pub fn covering(self, #threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
+                pub fn #named_covering(self, #threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
                     #core::result::Result::Ok(#covering)
                 }
 
@@ -207,7 +221,7 @@ impl Kernel<'_> {
 
     /// All words of the signature, the rules and the sizes. A type parameter of the handle with the
     /// name of a type among them would shadow it.
-    fn mentioned_words(&self) -> Vec<String> {
+    pub(super) fn mentioned_words(&self) -> Vec<String> {
         let rules = self.options.require.iter().map(|rule| &rule.condition);
         let sizes = self.options.shared.iter().map(|size| &size.length);
         let mut tokens = self.function.sig.to_token_stream();

@@ -3,6 +3,7 @@
 
 mod assigned;
 mod assume;
+mod called;
 mod check;
 mod contract;
 mod device;
@@ -22,14 +23,14 @@ mod types;
 
 pub(crate) use refused::not_built;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result, Safety,
     Signature, WherePredicate,
 };
 
-use crate::{cuda_std, symbols};
+use crate::{cuda_std, symbols, tokens};
 use instances::Instance;
 use options::Options;
 use parameter::Parameter;
@@ -55,14 +56,36 @@ pub(crate) fn expand(
     arguments: TokenStream,
     item: TokenStream,
 ) -> Result<TokenStream> {
+    let (places, arguments) = places(arguments);
     let options = Options::parse(arguments)?;
-    let mut function: ItemFn = syn::parse2(item.clone())
-        .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
+    let mut function: ItemFn = syn::parse2(item.clone()).map_err(|error| {
+        // Of a body that is no Rust, the compiler shows the error, and this one at the same place.
+        match tokens::words(item.clone()).contains(&"fn".to_owned()) && has_body(&item) {
+            true => error,
+            false => Error::new_spanned(item, "`#[kernel]` goes on a function with a body"),
+        }
+    })?;
     function.modifiers.require_empty()?;
     if let Some(root) = &root {
         indices::with_fields(&mut function, root);
     }
-    Kernel::new(&function, options, root)?.expand()
+    Kernel::new(&function, options, root, places)?.expand()
+}
+
+/// Names of the launch's methods, at places of cuda_std's, which its macro puts before the arguments.
+fn places(arguments: TokenStream) -> (Vec<TokenTree>, TokenStream) {
+    let mut rest = arguments.clone().into_iter();
+    match rest.next() {
+        Some(TokenTree::Group(names)) if names.delimiter() == Delimiter::Bracket => {
+            (names.stream().into_iter().collect(), rest.collect())
+        }
+        _ => (Vec::new(), arguments),
+    }
+}
+
+fn has_body(item: &TokenStream) -> bool {
+    let last = item.clone().into_iter().last();
+    matches!(last, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace)
 }
 
 /// A kernel that obeys the rules.
@@ -80,6 +103,8 @@ struct Kernel<'a> {
     root: Option<TokenStream>,
     /// The path of `core` in generated code.
     core: TokenStream,
+    /// Names of the launch's methods, where errors about them show them.
+    places: Vec<TokenTree>,
 }
 
 /// An array's length in `shared(..)`.
@@ -96,7 +121,12 @@ fn is_safe(sig: &Signature) -> bool {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(function: &'a ItemFn, options: Options, root: Option<TokenStream>) -> Result<Self> {
+    fn new(
+        function: &'a ItemFn,
+        options: Options,
+        root: Option<TokenStream>,
+        places: Vec<TokenTree>,
+    ) -> Result<Self> {
         let sig = &function.sig;
         check::signature(sig)?;
         let parameters = (sig.inputs.iter().enumerate())
@@ -163,6 +193,7 @@ impl<'a> Kernel<'a> {
             lengths,
             root,
             core,
+            places,
         })
     }
 
@@ -181,6 +212,15 @@ impl<'a> Kernel<'a> {
         let names = self.instances.iter().map(|instance| &*instance.entry);
         let refused = refused::errors(names, self.function.sig.ident.span());
         Ok(quote! { #program_of_optix #(#entries)* #handle #refused })
+    }
+
+    /// The name of a method of the launch, at its place in cuda_std. It counts as written there, in
+    /// no macro: otherwise an error would show `#[kernel]` in its place.
+    fn method(&self, name: &str) -> Ident {
+        let place = self.places.iter().find(|place| place.to_string() == name);
+        let written = self.function.sig.ident.span();
+        let span = place.map_or(written, |place| written.located_at(place.span()));
+        Ident::new(name, span)
     }
 
     fn is_generic(&self) -> bool {
@@ -247,6 +287,16 @@ impl<'a> Kernel<'a> {
         let conditions = self.conditions();
         let checks = self.checks();
         let entry = self.entry(instance);
+        if self.is_only_launched() {
+            let (function, called) = (self.compiled(), self.called());
+            return quote! {
+                #function
+                #called
+
+                #(#conditions)*
+                const _: () = { #checks #entry };
+            };
+        }
         if !self.is_generic() {
             // In the documentation the handle stands for both: otherwise links to the kernel would
             // be ambiguous, and its examples would run twice.

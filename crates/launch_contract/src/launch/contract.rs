@@ -43,6 +43,25 @@ impl core::error::Error for Refusal {}
 )]
 pub trait SharedBytes {}
 
+/// The threads or blocks of a launch, by names that it does not have. No type implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a launch has `.grid(..)`, its blocks, and `.block(..)`, the threads of each: `.grid(64).block(256)`, `.grid((8, 8)).block((16, 16))`",
+    label = "write `.grid(..)` or `.block(..)`",
+    note = "`.covering(n)?` in their place chooses both for `n` threads; a kernel with `Block<256>` has its threads already"
+)]
+pub trait NamedExtents {}
+
+/// A call of the kernel with that handle. No type implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Handle}` is a kernel, which a launch starts: `{Handle}::on(&device)?.grid(1).block(256).launch(&x, &mut y)?;`",
+    label = "no function of the host",
+    note = "`launch` takes the kernel's parameters without blocks and shared arrays: buffers for slices and outputs, `&x` and `&mut y`, numbers as they are",
+    note = "`.covering(n)?` in place of `.grid(..)` and `.block(..)` chooses both for `n` threads"
+)]
+pub trait Called<Handle> {}
+
 /// A slice in a kernel's contract: its length and address.
 ///
 /// Its methods take it by value: a method of the same name in a user's trait would take precedence

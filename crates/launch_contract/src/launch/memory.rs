@@ -77,7 +77,8 @@ impl MatrixMemory<'_> {
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `&{P}` cannot be given `{Self}`",
     label = "expected device memory for `&{P}`",
-    note = "pass `&buffer` or `buffer.view(a..b)`, of the same element type"
+    note = "pass `&buffer` or `buffer.view(a..b)`, of the same element type",
+    note = "of a vector or an array: `let buffer = device.upload(&values)?;`"
 )]
 pub unsafe trait Read<'a, P: ?Sized> {
     /// The memory.
@@ -91,7 +92,8 @@ pub unsafe trait Read<'a, P: ?Sized> {
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `&mut {P}` cannot be given `{Self}`",
     label = "expected mutable device memory for `&mut {P}`",
-    note = "pass `&mut buffer` or `buffer.view_mut(a..b)`, of the same element type"
+    note = "pass `&mut buffer` or `buffer.view_mut(a..b)`, of the same element type",
+    note = "of a vector or an array: `let mut buffer = device.zeros::<f32>(n)?;`, and after the launch `buffer.to_vec()?`"
 )]
 pub unsafe trait Write<'a, P: ?Sized> {
     /// The memory.

@@ -114,6 +114,7 @@ impl Launch {
 
     /// The PTX, as text and parsed.
     pub(in crate::cli) fn read(&self, global: &Global) -> Result<(PtxFile, Module), Failure> {
+        let alone = self.package.as_deref().and_then(built::alone);
         let ptx = match self.place()? {
             Some(file) => PtxFile::read(file)?,
             None => {
@@ -122,6 +123,7 @@ impl Launch {
                 global.ptx(&device, [kernel])?.all.swap_remove(0)
             }
         };
+        drop(alone);
         let parsed = Module::parse(&ptx.text);
         let module = parsed.map_err(|error| Failure::new(format!("{}: {error}", ptx.origin)))?;
         Ok((ptx, module))
