@@ -127,6 +127,9 @@ fn transforms_take_rows() {
         for kernel in [&conv1d::FFT4096, &conv1d::FFT8192, &conv1d::FFT16384] {
             check::<f32>(device, [2, 2], lengths, ConvMode::Same, with(kernel));
         }
+        for kernel in [&conv1d::FFT8192, &conv1d::FFT16384] {
+            check::<f32>(device, [3, 1], lengths, ConvMode::Full, with(kernel));
+        }
         // Through global memory: row by row, or together, whichever operand the taps are.
         let long = with(&conv1d::FFT65536);
         check::<f32>(device, [2, 2], [3001, 300], ConvMode::Full, long);

@@ -112,7 +112,7 @@ mod tests {
     fn rows_of_many_taps_are_transformed() {
         // The sums of each row took 1.5 and 5 times as long (docs/log/2026-11-27-rows.md).
         for (rows, taps, outputs, kernel) in [
-            (10, 1664, 2432, &FFT65536),
+            (10, 1664, 2432, &FFT8192),
             (49_152, 128, 1024, &FFT2048),
             (768, 31, 4096, &ROWS_EACH),
             (64, 31, 1_000_000, &ROWS_EACH),

@@ -265,35 +265,13 @@ pub(super) static FFT524288_TRANSFORMS: Transforms = Transforms {
     of: &[through_global_memory!(F32 f32, Points16384)],
 };
 
-/// The kernels of a transform in shared memory. Beside signal and taps, the first takes the taps'
-/// spectrum and the factors as inputs; the other writes that spectrum, from taps and factors.
+/// The kernels of a transform in shared memory. Beside signal and taps, those that convolve take
+/// the taps' spectrum and the factors as inputs; `taps` writes that spectrum from these.
+/// Where rows are as fast as a single signal, it is a matrix of one row.
 macro_rules! transforms {
-    ($($Type:ident $t:ident: $convolve:ident, $taps:ident $(, $rows:ident)?;)*) => {
+    ($($Type:ident $t:ident: taps $taps:ident $(, $what:ident $code:ident $convolve:ident)*;)*) => {
         &[$(
-            $(kernel!(Takes::Type(Type::$Type), [EACH_ROW, 0], each_row::$rows<$t>, |of| {
-                let ([samples, _, outputs], [signal_pitch, _]) = of_row(&of.problem);
-                (
-                    of.inputs[0].plain::<$t>()?,
-                    of.inputs[1].plain::<$t>()?,
-                    of.inputs[2].plain::<$t>()?,
-                    of.inputs[3].plain::<$t>()?,
-                    of.output.plain::<$t>()?,
-                    of.problem.extents[2],
-                    shape::shift(of.problem.extents[2]),
-                    samples,
-                    outputs,
-                    signal_pitch
-                )
-            }),)?
-            kernel!(Takes::Type(Type::$Type), [CONVOLVE, 0], entries::$convolve<$t>, |of| (
-                of.inputs[0].plain::<$t>()?,
-                of.inputs[1].plain::<$t>()?,
-                of.inputs[2].plain::<$t>()?,
-                of.inputs[3].plain::<$t>()?,
-                of.output.plain::<$t>()?,
-                of.problem.extents[2],
-                shape::shift(of.problem.extents[2])
-            )),
+            $(transforms!(@$what $Type $t $code $convolve),)*
             kernel!(Takes::Type(Type::$Type), [TAPS, 0], entries::$taps<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
@@ -301,6 +279,34 @@ macro_rules! transforms {
                 shape::shift(of.problem.extents[2])
             ))
         ),*]
+    };
+    (@signal $Type:ident $t:ident $code:ident $convolve:ident) => {
+        kernel!(Takes::Type(Type::$Type), [$code, 0], entries::$convolve<$t>, |of| (
+            of.inputs[0].plain::<$t>()?,
+            of.inputs[1].plain::<$t>()?,
+            of.inputs[2].plain::<$t>()?,
+            of.inputs[3].plain::<$t>()?,
+            of.output.plain::<$t>()?,
+            of.problem.extents[2],
+            shape::shift(of.problem.extents[2])
+        ))
+    };
+    (@rows $Type:ident $t:ident $code:ident $convolve:ident) => {
+        kernel!(Takes::Type(Type::$Type), [$code, 0], each_row::$convolve<$t>, |of| {
+            let ([samples, _, outputs], [signal_pitch, _]) = of_row(&of.problem);
+            (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.inputs[2].plain::<$t>()?,
+                of.inputs[3].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                of.problem.extents[2],
+                shape::shift(of.problem.extents[2]),
+                samples,
+                outputs,
+                signal_pitch
+            )
+        })
     };
 }
 
@@ -407,17 +413,22 @@ fn more(memory: Option<AnyViewMut<'_>>) -> Result<AnyViewMut<'_>, Error> {
 }
 
 pub(super) static FFT2048_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft2048, conv1d_taps_fft2048, conv1d_fft2048_rows;
+    F32 f32: taps conv1d_taps_fft2048,
+        signal CONVOLVE conv1d_fft2048, rows EACH_ROW conv1d_fft2048_rows;
 };
 pub(super) static FFT4096_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft4096, conv1d_taps_fft4096;
-    F64 f64: conv1d_fft4096_wide, conv1d_taps_fft4096_wide, conv1d_fft4096_wide_rows;
+    F32 f32: taps conv1d_taps_fft4096,
+        signal CONVOLVE conv1d_fft4096;
+    F64 f64: taps conv1d_taps_fft4096_wide,
+        rows CONVOLVE conv1d_fft4096_wide, rows EACH_ROW conv1d_fft4096_wide;
 };
 pub(super) static FFT8192_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft8192, conv1d_taps_fft8192;
+    F32 f32: taps conv1d_taps_fft8192,
+        rows CONVOLVE conv1d_fft8192, rows EACH_ROW conv1d_fft8192;
 };
 pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft16384, conv1d_taps_fft16384, conv1d_fft16384_rows;
+    F32 f32: taps conv1d_taps_fft16384,
+        rows CONVOLVE conv1d_fft16384, rows EACH_ROW conv1d_fft16384;
 };
 pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
     F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_columns, conv1d_fft_outputs2048;

@@ -1,9 +1,9 @@
 //! Transforms in shared memory of each row of a matrix, with the same taps:
 //! [`kernels`](super::kernels) with a row of blocks for each.
 //!
-//! Entry points of their own, because a row's addresses take registers from the passes: with them,
-//! single signals had 0.93 to 1.01 of their speed (docs/log/2026-11-27-rows.md). There are the
-//! smallest shape, for short rows, and the one with the most taps.
+//! A single signal is a matrix of one row, except in the two smallest shapes of `f32`: there a
+//! row's addresses take registers from the passes, and single signals had 0.94 to 1.00 of their
+//! speed (docs/log/2026-11-26-entry-points.md, "149 entry points"). Short rows have the smallest.
 
 use core::ptr;
 
@@ -72,10 +72,11 @@ macro_rules! kernels {
             signal_pitch: usize,
         ) {
             let row = row_of_layers();
-            if row as usize * outputs >= output.len() {
+            let first = start(row, outputs);
+            if first >= output.len() {
                 return;
             }
-            let output = output.as_mut_ptr().wrapping_add(start(row, outputs));
+            let output = output.as_mut_ptr().wrapping_add(first);
             let output = ptr::slice_from_raw_parts_mut(output, outputs);
             // SAFETY: `require` states all of this, and that rows that begin within the output
             // exist.
@@ -91,6 +92,7 @@ macro_rules! kernels {
 
 kernels! {
     Points2048, 16 each, 128 threads, 6 blocks, 3 first, f32: conv1d_fft2048_rows;
-    Points16384, 32 each, 512 threads, 1 blocks, 8 first, f32: conv1d_fft16384_rows;
-    Points4096, 16 each, 256 threads, 1 blocks, 4 first, f64: conv1d_fft4096_wide_rows;
+    Points4096, 16 each, 256 threads, 1 blocks, 4 first, f64: conv1d_fft4096_wide;
+    Points8192, 32 each, 256 threads, 2 blocks, 4 first, f32: conv1d_fft8192;
+    Points16384, 32 each, 512 threads, 1 blocks, 8 first, f32: conv1d_fft16384;
 }

@@ -72,7 +72,7 @@ pub unsafe fn transform_taps_in<S: Shape, T: Transformed, const E: usize>(
 }
 
 macro_rules! kernels {
-    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, $first:literal first, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, $first:literal first: $convolve:ident;)*) => {$(
         /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the
         /// bound of [the module](super).
         ///
@@ -87,7 +87,7 @@ macro_rules! kernels {
         /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides
         /// over pairs of windows.
         #[kernel(
-            instances($($t),*),
+            instances(f32),
             max_threads = $threads,
             min_blocks = $blocks,
             require(
@@ -121,7 +121,11 @@ macro_rules! kernels {
                 )
             }
         }
+    )*};
+}
 
+macro_rules! taps_kernels {
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $t:ident: $taps:ident;)*) => {$(
         /// Writes the taps' spectrum for the kernel that convolves.
         ///
         /// # Parameters
@@ -132,7 +136,7 @@ macro_rules! kernels {
         /// # Launch
         /// One block of the shape's threads, with [`shared_bytes`].
         #[kernel(
-            instances($($t),*),
+            instances($t),
             max_threads = $threads,
             min_blocks = 1,
             require(
@@ -153,9 +157,14 @@ macro_rules! kernels {
 }
 
 kernels! {
-    Points2048, 16 each, 128 threads, 6 blocks, 6 first, (f32): conv1d_fft2048, conv1d_taps_fft2048;
-    Points4096, 16 each, 256 threads, 3 blocks, 4 first, (f32): conv1d_fft4096, conv1d_taps_fft4096;
-    Points4096, 16 each, 256 threads, 1 blocks, 4 first, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
-    Points8192, 32 each, 256 threads, 2 blocks, 4 first, (f32): conv1d_fft8192, conv1d_taps_fft8192;
-    Points16384, 32 each, 512 threads, 1 blocks, 8 first, (f32): conv1d_fft16384, conv1d_taps_fft16384;
+    Points2048, 16 each, 128 threads, 6 blocks, 6 first: conv1d_fft2048;
+    Points4096, 16 each, 256 threads, 3 blocks, 4 first: conv1d_fft4096;
+}
+
+taps_kernels! {
+    Points2048, 16 each, 128 threads, f32: conv1d_taps_fft2048;
+    Points4096, 16 each, 256 threads, f32: conv1d_taps_fft4096;
+    Points4096, 16 each, 256 threads, f64: conv1d_taps_fft4096_wide;
+    Points8192, 32 each, 256 threads, f32: conv1d_taps_fft8192;
+    Points16384, 32 each, 512 threads, f32: conv1d_taps_fft16384;
 }

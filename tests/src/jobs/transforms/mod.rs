@@ -112,6 +112,8 @@ struct Tables {
     factors: Vec<Complex>,
     /// By how much the taps are delayed, where the kernels do that.
     shift: Option<usize>,
+    /// The kernel that convolves takes rows, of which there is one.
+    of_rows: bool,
 }
 
 /// What comes after a spectrum: the loudest sample that is transformed with these taps, which are
@@ -137,6 +139,14 @@ fn of_shape<S: Shape, T: Precision>(taps: &[T], shift: usize) -> Tables {
         spectrum,
         factors: factors::<S>(),
         shift: Some(shift),
+        of_rows: false,
+    }
+}
+
+fn of_rows<S: Shape, T: Precision>(taps: &[T], shift: usize) -> Tables {
+    Tables {
+        of_rows: true,
+        ..of_shape::<S, T>(taps, shift)
     }
 }
 
@@ -145,6 +155,7 @@ fn of_radix2(taps: &[f32], _: usize) -> Tables {
         spectrum: spectrum(radix2::POINTS, taps, 0, |at| at),
         factors: radix2::roots(),
         shift: None,
+        of_rows: false,
     }
 }
 
@@ -177,13 +188,13 @@ struct Shaped {
 }
 
 macro_rules! shaped {
-    ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident) => {
-        shaped!($Shape, $t, conv1d::$Kernel, entries::$taps)
+    ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident, $tables:ident) => {
+        shaped!($Shape, $t, conv1d::$Kernel, entries::$taps, $tables)
     };
-    ($Shape:ty, $t:ty, $Kernel:path, $($taps:ident)::+) => {
+    ($Shape:ty, $t:ty, $Kernel:path, $($taps:ident)::+, $tables:ident) => {
         Shaped {
             convolve: |on, case| {
-                convolution::<$t>(on, &$Kernel, case, of_shape::<$Shape, $t>)
+                convolution::<$t>(on, &$Kernel, case, $tables::<$Shape, $t>)
             },
             taps: |taps, shift| {
                 let kernel = $($taps)::+::<$t>::entry().name;
@@ -196,16 +207,17 @@ macro_rules! shaped {
 }
 
 const SHAPES: [Shaped; 7] = [
-    shaped!(Points2048, f32, FFT2048, conv1d_taps_fft2048),
-    shaped!(Points4096, f32, FFT4096, conv1d_taps_fft4096),
-    shaped!(Points4096, f64, FFT4096, conv1d_taps_fft4096_wide),
-    shaped!(Points8192, f32, FFT8192, conv1d_taps_fft8192),
-    shaped!(Points16384, f32, FFT16384, conv1d_taps_fft16384),
+    shaped!(Points2048, f32, FFT2048, conv1d_taps_fft2048, of_shape),
+    shaped!(Points4096, f32, FFT4096, conv1d_taps_fft4096, of_shape),
+    shaped!(Points4096, f64, FFT4096, conv1d_taps_fft4096_wide, of_rows),
+    shaped!(Points8192, f32, FFT8192, conv1d_taps_fft8192, of_rows),
+    shaped!(Points16384, f32, FFT16384, conv1d_taps_fft16384, of_rows),
     shaped!(
         Ungapped4096,
         f32,
         ladder::FFT4096_UNGAPPED,
-        fft4096_ungapped::conv1d_taps_fft4096_ungapped
+        fft4096_ungapped::conv1d_taps_fft4096_ungapped,
+        of_shape
     ),
     Shaped {
         convolve: |on, case| convolution(on, &ladder::FFT_RADIX2, case, of_radix2),
@@ -337,9 +349,13 @@ fn convolution<T: Precision + Draw>(
         .slice(&rounded::<T>(&tables.factors))
         .out(output_len)
         .value(outputs.offset);
-    match tables.shift {
+    let job = match tables.shift {
         Some(shift) => job.value(shift),
         None => job,
+    };
+    match tables.of_rows {
+        true => job.value(long.len()).value(output_len).value(0_usize),
+        false => job,
     }
 }
 
