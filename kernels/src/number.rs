@@ -33,6 +33,8 @@ pub trait Scalar: Plain + PartialOrd + WarpShuffleValue + sealed::Sealed {
     const NOTHING: Self;
     /// At least as large as every value: the minimum of an empty input.
     const HIGHEST: Self;
+    /// Its place among all values, as wide as they are: of NaN 0, and of both zeros the same.
+    fn rank(self) -> u64;
     /// Its bits, the high ones zero.
     fn bits(self) -> u64;
     /// The element of the low bits.
@@ -53,6 +55,11 @@ macro_rules! impl_scalar_for_integer {
             const ZERO: Self = 0;
             const NOTHING: Self = 0;
             const HIGHEST: Self = $t::MAX;
+
+            #[inline(always)]
+            fn rank(self) -> u64 {
+                self.wrapping_sub($t::MIN) as $unsigned as u64
+            }
 
             #[inline(always)]
             fn bits(self) -> u64 {
@@ -94,6 +101,15 @@ macro_rules! impl_scalar_for_float {
             const ZERO: Self = 0.0;
             const NOTHING: Self = -0.0;
             const HIGHEST: Self = $t::INFINITY;
+
+            #[inline(always)]
+            fn rank(self) -> u64 {
+                // Of both zeros that of +0.
+                let bits = (self + 0.0).to_bits();
+                let highest = 1 << (size_of::<$t>() * 8 - 1);
+                let rank = if bits & highest == 0 { bits | highest } else { !bits };
+                if self.is_nan() { 0 } else { rank.into() }
+            }
 
             #[inline(always)]
             fn bits(self) -> u64 {
@@ -142,4 +158,35 @@ mod sealed {
     impl Sealed for i64 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scalar;
+
+    fn ascend<T: Scalar>(values: &[T]) {
+        let ranks: Vec<u64> = values.iter().map(|value| value.rank()).collect();
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:x?}");
+        assert!(ranks[ranks.len() - 1] <= u64::MAX >> (64 - 8 * size_of::<T>()));
+    }
+
+    #[test]
+    fn ranks_are_in_the_order_of_values() {
+        ascend(&[i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX]);
+        ascend(&[i32::MIN, -1, 0, i32::MAX]);
+        ascend(&[0, 1, u64::MAX]);
+        let least = f32::from_bits(1);
+        ascend(&[
+            f32::NAN,
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -least,
+            0.0,
+            least,
+            f32::INFINITY,
+        ]);
+        ascend(&[f64::NAN, f64::NEG_INFINITY, -1.0, -0.0, 1.0, f64::INFINITY]);
+        assert_eq!((-0.0_f64).rank(), 0.0_f64.rank());
+        assert_eq!((-f32::NAN).rank(), 0);
+    }
 }

@@ -197,36 +197,53 @@ macro_rules! load {
     }};
 }
 
-/// Loads LANES elements, or gives zeros unless `inside`. LLVM neither delays it until the elements
-/// are needed nor makes a branch of it, so that many are in flight.
+/// Loads LANES elements, or gives zeros unless `inside`, as [`load_or`].
+///
+/// # Safety
+/// As of [`load_or`].
+#[inline(always)]
+pub(crate) unsafe fn load_if<T: Scalar, const LANES: usize>(
+    from: *const T,
+    inside: bool,
+) -> [T; LANES] {
+    // SAFETY: passed on to the caller.
+    unsafe { load_or(from, inside, T::ZERO) }
+}
+
+/// Loads LANES elements, or gives others unless `inside`: registers have these before, so that no
+/// predicate is kept until the load ends: ptxas has seven, and would wait for the first loads before
+/// it starts the others. LLVM neither delays it until the elements are needed nor makes a branch of
+/// it, so that many are in flight.
 ///
 /// # Safety
 /// If `inside`, `from` points to these elements in global memory. It is aligned to 16 bytes, or
 /// LANES is 1; else they fill 16 bytes.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn load_if<T: Scalar, const LANES: usize>(
+pub(crate) unsafe fn load_or<T: Scalar, const LANES: usize>(
     from: *const T,
     inside: bool,
+    other: T,
 ) -> [T; LANES] {
+    let (single, double) = (other.bits() as u32, other.bits());
     // Generic code names packs of other types in branches that it never takes.
     const { assert!(LANES == 1 || LANES == 2 || LANES == 4) };
     match (size_of::<T>(), LANES) {
         (4, 1) => {
-            let [x] = load!(inside, from, reg32, "b32", 0_u32; "{x}"; x);
+            let [x] = load!(inside, from, reg32, "b32", single; "{x}"; x);
             [T::of_bits(x.into()); LANES]
         }
         (4, _) => {
             let words =
-                load!(inside, from, reg32, "v4.b32", 0_u32; "{{{x}, {y}, {z}, {w}}}"; x y z w);
+                load!(inside, from, reg32, "v4.b32", single; "{{{x}, {y}, {z}, {w}}}"; x y z w);
             core::array::from_fn(|lane| T::of_bits(words[lane % 4].into()))
         }
         (_, 1) => {
-            let [x] = load!(inside, from, reg64, "b64", 0_u64; "{x}"; x);
+            let [x] = load!(inside, from, reg64, "b64", double; "{x}"; x);
             [T::of_bits(x); LANES]
         }
         _ => {
-            let words = load!(inside, from, reg64, "v2.b64", 0_u64; "{{{x}, {y}}}"; x y);
+            let words = load!(inside, from, reg64, "v2.b64", double; "{{{x}, {y}}}"; x y);
             core::array::from_fn(|lane| T::of_bits(words[lane % 2]))
         }
     }

@@ -262,6 +262,53 @@ mod tests {
         assert!(below.to_odd() < 1.0);
     }
 
+    /// One division and its corrections give what two divisions do.
+    #[test]
+    fn quotients_are_rounded_as_divisions_are() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let counts = [0, 1, 2, 3, 5, 7, 1000, 4_294_967_295, (1 << 50) - 1];
+        for round in 0..100_000 {
+            let count = match counts.get(round % 10) {
+                Some(&count) => count,
+                None => next() >> (14 + next() % 50),
+            };
+            let by = count as f64;
+            let total = match round % 7 {
+                // The middle between two quotients.
+                0 => {
+                    let quotient = 1.0 + (next() >> 12) as f64 * f64::EPSILON;
+                    let (sum, rest) = two_product(quotient, by);
+                    let rest = rest + f64::EPSILON / 2.0 * by;
+                    Twofold { sum, rest }.settle()
+                }
+                1 => Twofold::new([f64::INFINITY, f64::NAN, f64::MAX, 0.0][round / 7 % 4]),
+                // Of any exponent but the least.
+                _ => {
+                    let exponent = next() % 1900 + 146;
+                    let sum = f64::from_bits(exponent << 52 | next() >> 12 | next() << 63);
+                    let rest = (next() >> 11) as f64 / (1_u64 << 54) as f64 - 0.25;
+                    let rest = sum * f64::EPSILON * rest;
+                    Twofold { sum, rest }
+                }
+            };
+            let sum = total.sum / by;
+            let rest = ((-sum).mul_add(by, total.sum) + total.rest) / by;
+            let quotient = total.over(count);
+            let is_same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+            let is_right = is_same(quotient.sum, sum) && is_same(quotient.rest, rest);
+            assert!(
+                is_right,
+                "{total:?} / {count}: {quotient:?}, {sum:e} and {rest:e}"
+            );
+        }
+    }
+
     #[test]
     fn infinities_and_nan_are_those_of_plain_sums() {
         let infinite = |values: &[f64]| {

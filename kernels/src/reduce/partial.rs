@@ -149,16 +149,29 @@ impl Twofold {
         }
     }
 
-    /// The quotient by a number of terms: NaN of nothing by 0.
+    /// The quotient by a number of terms, fewer than 2⁵⁰: NaN of nothing by 0.
     #[inline(always)]
     pub(super) fn over(self, count: u64) -> Self {
         let by = count as f64;
-        let sum = self.sum / by;
+        // One division for all quotients by `count`: another takes three operations, and is rounded
+        // as a division is. Its remainder is exact, a multiple of the quotient's last place.
+        let inverse = 1.0 / by;
+        let divided = |x: f64| {
+            let about = x * inverse;
+            let left = GpuFloat::mul_add(-about, by, x);
+            // Of an infinity.
+            if left.is_nan() {
+                about
+            } else {
+                GpuFloat::mul_add(left, inverse, about)
+            }
+        };
+        let sum = divided(self.sum);
         // What the division leaves is exact.
         let left = GpuFloat::mul_add(-sum, by, self.sum) + self.rest;
         Self {
             sum,
-            rest: left / by,
+            rest: divided(left),
         }
     }
 

@@ -125,7 +125,6 @@ pub(super) unsafe fn fold_block<T: Addend, O: Op>(share: Share<O::Value<T>>) -> 
     // SAFETY: whole warps are here, so every lane in each mask is, and all lanes have the same
     // mask. There are at most SLOTS values.
     unsafe {
-        let one = warps == 1;
         let gather = || {
             let warp = assume_warp_uniform(thread / WARP);
             let (mut value, mut lanes) = (value, WARP);
@@ -150,28 +149,21 @@ pub(super) unsafe fn fold_block<T: Addend, O: Op>(share: Share<O::Value<T>>) -> 
                 })
             })
         };
-        if O::divides::<T>() {
-            let values = if one {
-                let mut values = [start; EACH];
-                values[0] = value;
-                values
-            } else {
-                let Some(values) = gather() else {
-                    return value;
-                };
-                values
-            };
-            O::of_warp::<T, EACH>(values)
+        let mut values = [start; EACH];
+        if warps == 1 {
+            values[0] = value;
         } else {
-            let value = if one {
-                value
-            } else {
-                let Some(values) = gather() else {
-                    return value;
-                };
-                pairwise(values, O::merge::<T>)
+            let Some(gathered) = gather() else {
+                return value;
             };
-            O::of_warp::<T, 1>([value])
+            values = gathered;
+            if !O::divides::<T>() {
+                values[0] = pairwise(values, O::merge::<T>);
+            }
+        }
+        match O::divides::<T>() {
+            true => O::of_warp::<T, EACH>(values),
+            false => O::of_warp::<T, 1>([values[0]]),
         }
     }
 }

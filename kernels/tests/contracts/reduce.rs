@@ -1,6 +1,7 @@
 //! Reductions.
 
 use cuda_std::launch::Shape;
+use kernels::reduce::axis::{self, Tiling, fold_axis, way};
 use kernels::reduce::single::{dot_single, fold_single};
 use kernels::reduce::wide::{BLOCKS, LONGEST, dot_wide, fold_wide};
 use kernels::reduce::{Extreme, Sum};
@@ -137,4 +138,76 @@ fn there_is_a_ticket() {
             refused(start(Launch { tickets, ..good() }), "ticket.len() == 1");
         }
     }
+}
+
+/// Lines along an axis: their extents, the threads of a block along x and y, of those the threads of
+/// a line, and the parts of a line.
+#[derive(Clone, Copy)]
+struct Lines {
+    extents: [usize; 3],
+    block: [u32; 2],
+    rows: usize,
+    parts: usize,
+}
+
+#[test]
+fn lines_are_folded_in_a_way_for_them() {
+    let start = |of: Lines, way: usize| {
+        let [outer, extent, inner] = of.extents;
+        let [x, y] = of.block;
+        let outputs = outer * inner;
+        let own = Tiling::own(8, outputs, of.parts);
+        let kernel = fold_axis::<f32, Sum>::on(&Device::default())?;
+        kernel.shape(shape([1; 3], [x, y, 1])).launch(
+            &memory((outputs * extent) as u64),
+            &mut memory(outputs as u64),
+            &mut memory(0),
+            &mut memory(own as u64),
+            outer,
+            extent,
+            inner,
+            of.rows,
+            extent.div_ceil(of.parts).max(1),
+            of.parts,
+            way,
+            1,
+        )
+    };
+    let runs = Lines {
+        extents: [5, 100, 1],
+        block: [1, 128],
+        rows: 64,
+        parts: 1,
+    };
+    let short = Lines {
+        extents: [5, axis::PACKED, 8],
+        block: [32, 2],
+        rows: 1,
+        parts: 1,
+    };
+    starts(start(runs, way::TILES));
+    starts(start(runs, way::RUNS));
+    starts(start(short, way::SHORT));
+    starts(start(short, way::PACKS));
+    let refuses = |lines: Lines, ways: &[usize]| {
+        for &way in ways {
+            refused(start(lines, way), "way");
+        }
+    };
+    let of = |extents: [usize; 3], lines: Lines| Lines { extents, ..lines };
+    let run = [way::RUNS];
+    refuses(of([1, 100, 5], runs), &run);
+    refuses(of([axis::MOST / 64 + 1, 0, 1], runs), &run);
+    refuses(Lines { parts: 2, ..runs }, &run);
+    let block = [2, 64];
+    refuses(Lines { block, ..runs }, &run);
+    let (block, rows) = ([1, 96], 96);
+    refuses(Lines { block, rows, ..runs }, &run);
+    let ways = [way::SHORT, way::PACKS];
+    let [outer, extent, inner] = short.extents;
+    refuses(of([outer, extent + 1, inner], short), &ways);
+    refuses(Lines { rows: 2, ..short }, &ways);
+    refuses(Lines { parts: 2, ..short }, &ways);
+    refuses(of([outer, extent, inner + 2], short), &[way::PACKS]);
+    refuses(runs, &[4]);
 }

@@ -155,6 +155,8 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     };
     let three = NonZeroU32::new(3);
     every_axis(&mut jobs, on, &[[3, 21, 100], [200, 11, 1]], one);
+    // Lines of several warps, one after the other.
+    every_axis(&mut jobs, on, &[[3, 700, 1]], one);
     // Short lines, whose threads have several at a time: packs of columns, once and in rounds;
     // columns that are none, lines, and both, the last time with less than all.
     every_axis(
@@ -185,6 +187,7 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
             [4, 3, 2],
             [2, 1030, 2],
             [9, 40, 1],
+            [5, 200, 1],
         ],
         Divided::default(),
     );

@@ -2,10 +2,13 @@
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
-use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
+use cuda_std::warp::{
+    WarpReductionOp, WarpShuffleMode, WarpShuffleValue, warp_reduce, warp_shuffle_idx,
+    warp_vote_ballot,
+};
 
 use crate::number::Scalar;
-use crate::reduce::lanes::pairwise;
+use crate::reduce::lanes::{WARP, fold_segments, pairwise};
 use crate::reduce::{Addend, Extreme, Partial, Sum};
 
 /// An operation along an axis.
@@ -31,6 +34,15 @@ pub trait Along: sealed::Sealed {
     ) -> Self::Folded<T>;
     /// Folds two.
     fn merge<T: Addend>(a: Self::Folded<T>, b: Self::Folded<T>) -> Self::Folded<T>;
+    /// Folds what a warp's lanes have, of lines of at most [`LONGEST`](super::LONGEST) elements; each
+    /// lane, or only the first one, gets the result.
+    ///
+    /// # Safety
+    /// All 32 lanes call it.
+    unsafe fn of_warp<T: Addend>(folded: Self::Folded<T>) -> Self::Folded<T> {
+        // SAFETY: the caller's promise.
+        unsafe { fold_segments(u32::MAX, folded, WARP, Self::merge::<T>) }
+    }
     /// The value.
     fn value<T: Addend>(folded: Self::Folded<T>, how: u64) -> T;
     /// What there is beside.
@@ -191,6 +203,33 @@ impl Along for Extreme {
             (is_first, _) => is_first,
         };
         if is_first { a } else { b }
+    }
+
+    /// The least [rank](Scalar::rank), by its words, and the first index that has it: by three
+    /// `redux`, or two, instead of five rounds of shuffles and comparisons.
+    #[inline(always)]
+    unsafe fn of_warp<T: Addend>(folded: Place) -> Place {
+        // SAFETY: the caller's promise.
+        let least = |word: u32| unsafe { warp_reduce(u32::MAX, word, WarpReductionOp::Min) };
+        let rank = T::of_bits(folded.bits).rank();
+        let mut is_least = true;
+        if size_of::<T>() > 4 {
+            let upper = (rank >> 32) as u32;
+            is_least = least(upper) == upper;
+        }
+        let lower = if is_least { rank as u32 } else { u32::MAX };
+        is_least &= least(lower) == lower;
+        let at = if is_least { folded.at as u32 } else { u32::MAX };
+        let first = least(at);
+        // Lanes without elements have the same bits, if any.
+        let is_first = is_least && first == at;
+        // SAFETY: the caller's promise.
+        let bits = unsafe {
+            let lane = warp_vote_ballot(u32::MAX, is_first).trailing_zeros();
+            warp_shuffle_idx(u32::MAX, folded.bits, lane, WARP).0
+        };
+        let at = first.into();
+        Place { bits, at }
     }
 
     #[inline(always)]
