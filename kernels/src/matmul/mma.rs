@@ -9,17 +9,18 @@
 //!   registers: of each 8 elements of the inner extent, lane 4g + t has elements 2t and 2t + 1, in
 //!   row g of A and in columns 2g and 2g + 1 of B (of each 8 rows and 16 columns of C).
 //! - [`MmaTiles`] says how much of C a block and its warps compute. A step is divided into slots:
-//!   the multiplications of 8 rows. Fragments are loaded one slot ahead: the next 8 rows between
-//!   the multiplications of these, and the columns for the next 8 elements of the inner extent at
-//!   one or two 16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX.
+//!   the multiplications of 8 rows. Fragments are loaded ahead: 8 rows one or two slots before their
+//!   multiplications, and the columns for the next 8 elements of the inner extent at one or two
+//!   16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX, and each load
+//!   in the registers of the buffer that it replaces, which other multiplications have read since.
 //! - Loads: `cp.async`, in stages of 16 elements of the inner extent, up to four copies per slot. A
 //!   copy moves two elements where rows are whole pairs, else one. Copies write zeros for rows and
-//!   columns beyond the matrices, for the first elements of the first step if the inner extent is
-//!   not a multiple of 16, and for steps that do not exist.
-//! - In shared memory, rows of A have 128 bytes each, with their halves exchanged in odd rows; of
-//!   rows of B, pairs of columns are exchanged within each 128 bytes ([`exchanged`]). Any eight lanes
-//!   read all 32 banks, and a copy of 128 bytes stays one: rows that are longer than the tile by a
-//!   pair split its sectors, so that 1.25 times as many come from the L2 cache.
+//!   columns beyond the matrices, and for the first elements of the first step if the inner extent
+//!   is not a multiple of 16; of large tiles also for steps that do not exist.
+//! - In shared memory, rows of A have 128 bytes each, with their halves exchanged in odd rows; in
+//!   rows of B, pairs of columns are exchanged within each 128 bytes ([`exchanged`]). Any eight
+//!   lanes read all 32 banks, and a copy of 128 bytes stays one: padded rows would split it, and
+//!   1.25 times as many sectors come from the L2 cache.
 //! - The barrier in the middle of a step orders all threads' copies of the next stage before the
 //!   reads of it, and all reads of the previous stage before the copies that overwrite it.
 //! - Global reads per element of C: inner/`cols` of A and inner/`rows` of B of the block; shared
@@ -125,6 +126,8 @@ macro_rules! kernel {
                         { GROUPS * high(&POLICY) },
                         { ahead(&POLICY) },
                         { ahead(&POLICY) + 1 },
+                        { buffers(&POLICY) },
+                        { late(&POLICY) },
                     >(POLICY, of, layer);
                 }
                 layer += thread::grid_dim_z() as usize;
@@ -173,8 +176,10 @@ impl Operands {
     }
 }
 
-/// The sums of one layer: a slice of a product. A warp has HIGH × WIDE multiplications, in SLOTS slots
-/// per step, and leaves AHEAD groups of copies in flight, FIRST before its first step, as `policy` says.
+/// The sums of one layer: a slice of a product. As `policy` says, a warp has HIGH × WIDE
+/// multiplications in SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before its
+/// first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of a
+/// slot.
 ///
 /// # Safety
 /// The operands have the sizes of their extents; there is such a layer, and only the blocks of
@@ -188,12 +193,20 @@ unsafe fn multiply<
     const SLOTS: usize,
     const AHEAD: u32,
     const FIRST: u32,
+    const BUFFERS: usize,
+    const LATE: usize,
 >(
     policy: Policy,
     of: Operands,
     layer: usize,
 ) {
     const { assert!(GROUPS == 2, "the barrier is between two groups") };
+    const {
+        assert!(
+            SLOTS.is_multiple_of(BUFFERS),
+            "each step begins with the first buffer"
+        )
+    };
     let shared = asm::dynamic_shared();
     let bytes = stage_bytes(&policy);
     let last = (policy.stages as u32 - 1) * bytes;
@@ -216,14 +229,17 @@ unsafe fn multiply<
     let stride = policy.cols;
     let of_lane = 2 * t * stride as u32 + col + PAIR as u32 * exchanged(2 * t, g);
     let of_cols = shared + a_bytes(&policy) + BYTES * of_lane;
+    // There is a column wherever something is loaded.
+    let always = of.cols as u32;
     // SAFETY: inside the stage.
-    let load_rows = |stage: u32, group: usize, i: usize| unsafe {
-        asm::load_pair(of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES)
+    let load_rows = |stage: u32, group: usize, i: usize, over: &mut [f64; 2]| unsafe {
+        let from = of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES;
+        asm::load_pair_over(from, always, over);
     };
     // SAFETY: inside the stage.
-    let load_cols = |stage: u32, group: usize, j: usize, half: usize| unsafe {
+    let load_cols = |stage: u32, group: usize, j: usize, half: usize, over: &mut [f64; 2]| unsafe {
         let element = (DEPTH * group + half) * stride + COLS * j;
-        asm::load_pair(of_cols + stage + BYTES * element as u32)
+        asm::load_pair_over(of_cols + stage + BYTES * element as u32, always, over);
     };
 
     let blocks = thread::grid_dim_x() as usize;
@@ -274,19 +290,22 @@ unsafe fn multiply<
         thread::sync_threads();
 
         let mut sums = [[[0.0; 4]; WIDE]; HIGH];
-        let mut cols = [[[0.0; 4]; WIDE]; GROUPS];
-        let mut rows = [[0.0; 2]; 2];
+        let mut cols = [[[[0.0; 2]; 2]; WIDE]; GROUPS];
+        let mut rows = [[0.0; 2]; BUFFERS];
         macro_rules! load_piece {
             ($stage:expr, $group:expr, $j:expr, $half:expr) => {{
                 let (group, j, half) = ($group, $j, $half);
-                let [x, y] = load_cols($stage, group, j, half);
-                (cols[group][j][2 * half], cols[group][j][2 * half + 1]) = (x, y);
+                load_cols($stage, group, j, half, &mut cols[group][j][half]);
             }};
         }
         let mut read = 0;
         if steps > 0 {
             unrolled::<WIDE>(|j| unrolled::<2>(|half| load_piece!(read, 0, j, half)));
-            rows[0] = load_rows(read, 0, 0);
+            unrolled::<BUFFERS>(|slot| {
+                if slot < BUFFERS / 2 {
+                    load_rows(read, slot / HIGH, slot % HIGH, &mut rows[slot]);
+                }
+            });
         }
         // Steps not computed yet.
         let mut remain = steps;
@@ -313,23 +332,30 @@ unsafe fn multiply<
                 }
                 unrolled::<WIDE>(|j| {
                     let col = if i % 2 == 0 { j } else { WIDE - 1 - j };
-                    let (of_b, of_a) = (cols[group][col], rows[slot % 2]);
+                    let [[b0, b1], [b2, b3]] = cols[group][col];
+                    let (of_b, of_a) = ([b0, b1, b2, b3], rows[slot % BUFFERS]);
                     // SAFETY: whole warps are here.
                     unsafe { asm::multiply_add(of_b, of_a, &mut sums[i][col]) };
+                    // Half of the buffers ahead, over one that was last used as many slots ago.
+                    if j == LATE {
+                        let next = slot + BUFFERS / 2;
+                        let over = &mut rows[next % BUFFERS];
+                        if next < SLOTS {
+                            load_rows(read, next / HIGH, next % HIGH, over);
+                        } else {
+                            load_rows(after, 0, next - SLOTS, over);
+                        }
+                    }
                     if j > 0 {
                         return;
                     }
-                    // The last multiplications that use these registers were one slot ago.
-                    rows[(slot + 1) % 2] = if slot + 1 == SLOTS {
-                        load_rows(after, 0, 0)
-                    } else {
-                        load_rows(read, (slot + 1) / HIGH, (slot + 1) % HIGH)
-                    };
                     let stage = if group == 0 { read } else { after };
                     unrolled::<MOST_PIECES>(|part| {
                         let piece = i * pieces / HIGH + part;
                         if piece < (i + 1) * pieces / HIGH {
-                            load_piece!(stage, 1 - group, piece / 2, piece % 2);
+                            // The columns of the last multiplication come last.
+                            let (col, half) = (WIDE - 1 - piece / 2, piece % 2);
+                            load_piece!(stage, 1 - group, col, half);
                         }
                     });
                 });
