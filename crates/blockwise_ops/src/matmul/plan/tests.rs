@@ -141,6 +141,29 @@ fn tiles_of_doubles_are_those_asked_for() {
         ..Options::of(&MMA)
     };
     assert!(launched(Type::F64, [3; 3], &none).is_err());
+    // Those that move pairs only have others for single elements.
+    for (mma, kernel) in [(MmaTiles::Large, "tall"), (MmaTiles::Flat, "small")] {
+        let options = Options {
+            instance: Some(mma as u8),
+            ..Options::of(&MMA)
+        };
+        let plan = launched(Type::F64, [300, 7, 131], &options);
+        let plan = plan.expect("allowed").expect("outputs");
+        assert_eq!(plan.kernel, format!("matmul_mma_{kernel}ragged_f64"));
+    }
+}
+
+#[test]
+fn extents_of_more_than_30_bits_have_no_tiles_of_doubles() {
+    let of = [1 << 31, 2, 6];
+    let error = launched(Type::F64, of, &Options::of(&MMA)).expect_err("too many rows");
+    assert!(matches!(error, LaunchError::SizeOverflow { .. }), "{error}");
+    let plan = launched(Type::F64, of, &Options::default()).expect("allowed");
+    let kernel = plan.expect("outputs").kernel;
+    assert!(
+        !kernel.contains("mma") && !kernel.contains("direct"),
+        "{kernel}"
+    );
 }
 
 #[test]
