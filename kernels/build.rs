@@ -11,8 +11,12 @@ const HOPPER: &[&str] = &[
     "matmul_mma_small_f64",
     "matmul_mma_squareragged_f64",
     "matmul_mma_tallragged_f64",
-    "matmul_mma_largeragged_f64",
+    "matmul_mma_flat_f64",
     "matmul_mma_smallragged_f64",
+    "matmul_direct_small_f64",
+    "matmul_direct_square_f64",
+    "matmul_direct_wide_f64",
+    "matmul_direct_narrow_f64",
     "matmul_tensor_f32",
 ];
 

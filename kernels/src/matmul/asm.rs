@@ -79,6 +79,36 @@ pub(super) unsafe fn load_pair(address: u32) -> [f64; 2] {
     [x, y]
 }
 
+/// Loads two doubles from shared memory to the registers of `over`. `always` is not 0.
+///
+/// A load to registers that a multiplication still reads waits for it. `ptxas` chose those of the
+/// multiplication just before for 24 of 24 loads of a step; a condition that it cannot tell to be
+/// true leaves it no choice.
+///
+/// # Safety
+/// As for [`load_pair`].
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn load_pair_over(address: u32, always: u32, over: &mut [f64; 2]) {
+    let [mut x, mut y] = *over;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".reg .pred always;",
+            "setp.ne.u32 always, {always}, 0;",
+            "@always ld.shared.v2.f64 {{{x}, {y}}}, [{address}];",
+            "}}",
+            always = in(reg32) always,
+            address = in(reg32) address,
+            x = inout(reg64) x,
+            y = inout(reg64) y,
+            options(nostack, readonly),
+        )
+    }
+    *over = [x, y];
+}
+
 /// Loads LANES elements from shared memory: one, or 16 bytes.
 ///
 /// # Safety

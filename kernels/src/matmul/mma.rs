@@ -9,15 +9,18 @@
 //!   registers: of each 8 elements of the inner extent, lane 4g + t has elements 2t and 2t + 1, in
 //!   row g of A and in columns 2g and 2g + 1 of B (of each 8 rows and 16 columns of C).
 //! - [`MmaTiles`] says how much of C a block and its warps compute. A step is divided into slots:
-//!   the multiplications of 8 rows. Fragments are loaded one slot ahead: the next 8 rows between
-//!   the multiplications of these, and the columns for the next 8 elements of the inner extent at
-//!   one or two 16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX.
+//!   the multiplications of 8 rows. Fragments are loaded ahead: 8 rows one or two slots before their
+//!   multiplications, and the columns for the next 8 elements of the inner extent at one or two
+//!   16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX, and each load
+//!   in the registers of the buffer that it replaces, which other multiplications have read since.
 //! - Loads: `cp.async`, in stages of 16 elements of the inner extent, up to four copies per slot. A
 //!   copy moves two elements where rows are whole pairs, else one. Copies write zeros for rows and
-//!   columns beyond the matrices, for the first elements of the first step if the inner extent is
-//!   not a multiple of 16, and for steps that do not exist.
-//! - In shared memory, rows of A have 128 bytes each, with their halves exchanged in odd rows; rows
-//!   of B are two elements longer than the tile. Any eight lanes read all 32 banks.
+//!   columns beyond the matrices, and for the first elements of the first step if the inner extent
+//!   is not a multiple of 16; of large tiles also for steps that do not exist.
+//! - In shared memory, rows of A have 128 bytes each, with their halves exchanged in odd rows; in
+//!   rows of B, pairs of columns are exchanged within each 128 bytes ([`exchanged`]). Any eight
+//!   lanes read all 32 banks, and a copy of 128 bytes stays one: padded rows would split it, and
+//!   1.25 times as many sectors come from the L2 cache.
 //! - The barrier in the middle of a step orders all threads' copies of the next stage before the
 //!   reads of it, and all reads of the previous stage before the copies that overwrite it.
 //! - Global reads per element of C: inner/`cols` of A and inner/`rows` of B of the block; shared
@@ -31,6 +34,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::asm;
+use super::direct::MOST;
 use super::policy::Policy;
 use super::slices::{number, slice};
 use crate::here::{thread_here, zero_here};
@@ -41,9 +45,6 @@ mod copies;
 mod tiles;
 
 pub use tiles::*;
-
-/// Groups of copies still in flight when the middle of a step waits for the next stage.
-const AHEAD: u32 = STAGES as u32 - 3;
 
 macro_rules! kernel {
     ($name:ident, $max_threads:tt, $min_blocks:tt, $($instances:tt)*) => {
@@ -70,6 +71,8 @@ macro_rules! kernel {
                 super::slices::elements(rows, inner, of_a) == Some(a.len()),
                 super::slices::elements(inner, cols, batch) == Some(b.len()),
                 super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
+                rows <= MOST && inner <= MOST && cols <= MOST,
+                <S as Instance>::POLICY.tiles(rows, cols) <= MOST,
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),
                 cols.is_multiple_of(<S as Instance>::POLICY.vector),
                 <S as Instance>::POLICY.vector == 1 || a.is_aligned_to(crate::pack::BYTES),
@@ -77,7 +80,11 @@ macro_rules! kernel {
                 <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),
                 [block.x as usize, block.y as usize, block.z as usize]
                     == [<S as Instance>::POLICY.threads(), 1, 1],
-                shared_bytes as usize >= <S as Instance>::TILES.shared_bytes()
+                shared_bytes as usize
+                    >= <S as Instance>::TILES.shared_bytes(
+                        <S as Instance>::POLICY.vector == PAIR,
+                        super::slices::slice_len(inner, slices)
+                    )
             )
         )]
         #[allow(
@@ -96,13 +103,14 @@ macro_rules! kernel {
             batch: usize,
         ) {
             const POLICY: Policy = <S as Instance>::POLICY;
+            // Extents and tiles are counted in 32 bits: divisions delay the first copy.
             let of = Operands {
                 a: a.as_ptr(),
                 b: b.as_ptr(),
                 sums: sums.as_mut_ptr(),
-                rows,
-                inner,
-                cols,
+                rows: rows as u32 as usize,
+                inner: inner as u32 as usize,
+                cols: cols as u32 as usize,
                 slices,
                 of_a,
                 batch,
@@ -112,9 +120,15 @@ macro_rules! kernel {
                 // SAFETY: `require` states the operands' sizes and alignment, the block and its
                 // shared memory; only this layer of the grid writes its sums.
                 unsafe {
-                    multiply::<{ high(&POLICY) }, { wide(&POLICY) }, { GROUPS * high(&POLICY) }>(
-                        POLICY, of, layer,
-                    );
+                    multiply::<
+                        { high(&POLICY) },
+                        { wide(&POLICY) },
+                        { GROUPS * high(&POLICY) },
+                        { ahead(&POLICY) },
+                        { ahead(&POLICY) + 1 },
+                        { buffers(&POLICY) },
+                        { late(&POLICY) },
+                    >(POLICY, of, layer);
                 }
                 layer += thread::grid_dim_z() as usize;
             }
@@ -128,10 +142,11 @@ kernel!(
     3,
     Square,
     Small,
+    Flat,
     SquareRagged,
     SmallRagged
 );
-kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged, LargeRagged);
+kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged);
 
 /// The operands and extents of a batch of products.
 #[derive(Clone, Copy)]
@@ -161,8 +176,10 @@ impl Operands {
     }
 }
 
-/// The sums of one layer: a slice of a product. A warp has HIGH × WIDE multiplications, in SLOTS slots
-/// per step, as `policy` says.
+/// The sums of one layer: a slice of a product. As `policy` says, a warp has HIGH × WIDE
+/// multiplications in SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before its
+/// first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of a
+/// slot.
 ///
 /// # Safety
 /// The operands have the sizes of their extents; there is such a layer, and only the blocks of
@@ -170,15 +187,29 @@ impl Operands {
 /// threads along x and the shared memory of its stages. Where copies move pairs, inner extent and
 /// columns are even, and all three matrices are aligned to 16 bytes.
 #[inline(always)]
-unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
+unsafe fn multiply<
+    const HIGH: usize,
+    const WIDE: usize,
+    const SLOTS: usize,
+    const AHEAD: u32,
+    const FIRST: u32,
+    const BUFFERS: usize,
+    const LATE: usize,
+>(
     policy: Policy,
     of: Operands,
     layer: usize,
 ) {
     const { assert!(GROUPS == 2, "the barrier is between two groups") };
+    const {
+        assert!(
+            SLOTS.is_multiple_of(BUFFERS),
+            "each step begins with the first buffer"
+        )
+    };
     let shared = asm::dynamic_shared();
     let bytes = stage_bytes(&policy);
-    let last = (STAGES as u32 - 1) * bytes;
+    let last = (policy.stages as u32 - 1) * bytes;
     let next = |stage: u32| if stage == last { 0 } else { stage + bytes };
 
     // A warp's first row and column, and a lane's position in each 8 rows and 16 columns.
@@ -195,25 +226,37 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
         shared + (row + g) * ROW_BYTES + half * HALF_BYTES + PAIR as u32 * t * BYTES
     });
     let pieces = 2 * WIDE;
-    let stride = stride_b(&policy);
-    let of_cols = shared + a_bytes(&policy) + BYTES * (2 * t * stride as u32 + col + 2 * g);
+    let stride = policy.cols;
+    let of_lane = 2 * t * stride as u32 + col + PAIR as u32 * exchanged(2 * t, g);
+    let of_cols = shared + a_bytes(&policy) + BYTES * of_lane;
+    // There is a column wherever something is loaded.
+    let always = of.cols as u32;
     // SAFETY: inside the stage.
-    let load_rows = |stage: u32, group: usize, i: usize| unsafe {
-        asm::load_pair(of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES)
+    let load_rows = |stage: u32, group: usize, i: usize, over: &mut [f64; 2]| unsafe {
+        let from = of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES;
+        asm::load_pair_over(from, always, over);
     };
     // SAFETY: inside the stage.
-    let load_cols = |stage: u32, group: usize, j: usize, half: usize| unsafe {
+    let load_cols = |stage: u32, group: usize, j: usize, half: usize, over: &mut [f64; 2]| unsafe {
         let element = (DEPTH * group + half) * stride + COLS * j;
-        asm::load_pair(of_cols + stage + BYTES * element as u32)
+        asm::load_pair_over(of_cols + stage + BYTES * element as u32, always, over);
     };
 
     let blocks = thread::grid_dim_x() as usize;
-    let mut tile = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
-    while let Some((top, left)) = policy.tile(tile, of.rows, of.cols) {
+    // Blocks beyond the tiles have none.
+    let counted = |blocks: usize| blocks.min(2 * MOST) as u32;
+    let all = counted(blocks * thread::grid_dim_y() as usize);
+    let first = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
+    let mut tile = counted(first);
+    while let Some((top, left)) = policy.tile(tile as usize, of.rows, of.cols) {
         // Places are computed here and below: to keep them takes registers that the sums need.
         let here = layer + zero_here();
         let (number, _) = number(here, of.slices, of.batch);
-        let (first, len) = slice(of.inner, of.slices, number);
+        let (first, len) = match of.slices {
+            // Without a division, before the first copy.
+            1 => (0, of.inner),
+            slices => slice(of.inner, slices, number),
+        };
         let steps = len.div_ceil(INNER);
         let missing = (steps * INNER - len) as u32;
         let start = first as isize - missing as isize;
@@ -222,7 +265,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
         // The stage to copy to next.
         let mut write = 0;
         let mut step = 0;
-        while step < STAGES - 1 {
+        while step < policy.stages - 1 {
             let from = if step >= steps {
                 INNER as u32
             } else if step == 0 {
@@ -230,40 +273,55 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
             } else {
                 0
             };
-            let mut copy = 0;
-            while copy < copies_of(&policy) {
-                // SAFETY: the extents are the caller's promise; no thread reads this stage.
-                unsafe { copies.start(&policy, copy, write, from) };
-                copy += 1;
+            if !skips(&policy) || step < steps {
+                let mut copy = 0;
+                while copy < copies_of(&policy) {
+                    // SAFETY: the extents are the caller's promise; no thread reads this stage.
+                    unsafe { copies.start(&policy, copy, write, from) };
+                    copy += 1;
+                }
             }
             cp_async_commit_group();
             write = next(write);
             step += 1;
         }
         // Orders all threads' copies of the first step before the reads of them.
-        cp_async_wait_group::<{ AHEAD + 1 }>();
+        cp_async_wait_group::<FIRST>();
         thread::sync_threads();
 
         let mut sums = [[[0.0; 4]; WIDE]; HIGH];
-        let mut cols = [[[0.0; 4]; WIDE]; GROUPS];
-        let mut rows = [[0.0; 2]; 2];
+        let mut cols = [[[[0.0; 2]; 2]; WIDE]; GROUPS];
+        let mut rows = [[0.0; 2]; BUFFERS];
         macro_rules! load_piece {
             ($stage:expr, $group:expr, $j:expr, $half:expr) => {{
                 let (group, j, half) = ($group, $j, $half);
-                let [x, y] = load_cols($stage, group, j, half);
-                (cols[group][j][2 * half], cols[group][j][2 * half + 1]) = (x, y);
+                load_cols($stage, group, j, half, &mut cols[group][j][half]);
             }};
         }
         let mut read = 0;
         if steps > 0 {
             unrolled::<WIDE>(|j| unrolled::<2>(|half| load_piece!(read, 0, j, half)));
-            rows[0] = load_rows(read, 0, 0);
+            unrolled::<BUFFERS>(|slot| {
+                if slot < BUFFERS / 2 {
+                    load_rows(read, slot / HIGH, slot % HIGH, &mut rows[slot]);
+                }
+            });
         }
         // Steps not computed yet.
         let mut remain = steps;
         while remain > 0 {
-            let from = if remain < STAGES { INNER as u32 } else { 0 };
-            let after = next(read);
+            let copies_more = remain >= policy.stages;
+            let from = if copies_more || skips(&policy) {
+                0
+            } else {
+                INNER as u32
+            };
+            // There may be no stage after the last step.
+            let after = if skips(&policy) && remain == 1 {
+                read
+            } else {
+                next(read)
+            };
             unrolled::<SLOTS>(|slot| {
                 let (group, i) = (slot / HIGH, slot % HIGH);
                 if slot == HIGH {
@@ -274,27 +332,34 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
                 }
                 unrolled::<WIDE>(|j| {
                     let col = if i % 2 == 0 { j } else { WIDE - 1 - j };
-                    let (of_b, of_a) = (cols[group][col], rows[slot % 2]);
+                    let [[b0, b1], [b2, b3]] = cols[group][col];
+                    let (of_b, of_a) = ([b0, b1, b2, b3], rows[slot % BUFFERS]);
                     // SAFETY: whole warps are here.
                     unsafe { asm::multiply_add(of_b, of_a, &mut sums[i][col]) };
+                    // Half of the buffers ahead, over one that was last used as many slots ago.
+                    if j == LATE {
+                        let next = slot + BUFFERS / 2;
+                        let over = &mut rows[next % BUFFERS];
+                        if next < SLOTS {
+                            load_rows(read, next / HIGH, next % HIGH, over);
+                        } else {
+                            load_rows(after, 0, next - SLOTS, over);
+                        }
+                    }
                     if j > 0 {
                         return;
                     }
-                    // The last multiplications that use these registers were one slot ago.
-                    rows[(slot + 1) % 2] = if slot + 1 == SLOTS {
-                        load_rows(after, 0, 0)
-                    } else {
-                        load_rows(read, (slot + 1) / HIGH, (slot + 1) % HIGH)
-                    };
                     let stage = if group == 0 { read } else { after };
                     unrolled::<MOST_PIECES>(|part| {
                         let piece = i * pieces / HIGH + part;
                         if piece < (i + 1) * pieces / HIGH {
-                            load_piece!(stage, 1 - group, piece / 2, piece % 2);
+                            // The columns of the last multiplication come last.
+                            let (col, half) = (WIDE - 1 - piece / 2, piece % 2);
+                            load_piece!(stage, 1 - group, col, half);
                         }
                     });
                 });
-                if group == 1 {
+                if group == 1 && (copies_more || !skips(&policy)) {
                     unrolled::<MOST_COPIES>(|part| {
                         let copy = i * copies_of(&policy) / HIGH + part;
                         if copy < (i + 1) * copies_of(&policy) / HIGH {
@@ -351,6 +416,6 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
             });
             line = line.wrapping_add(ROWS * of.cols);
         });
-        tile += blocks * thread::grid_dim_y() as usize;
+        tile += all;
     }
 }

@@ -225,7 +225,8 @@ fn every_shape_in_slices() {
                         3,
                         Some(2),
                     ),
-                    (Cut::Small, MmaTiles::Large, DirectTiles::Small, 5, None),
+                    (Cut::Small, MmaTiles::Flat, DirectTiles::Small, 5, None),
+                    (Cut::Small, MmaTiles::Small, DirectTiles::Small, 1, Some(3)),
                 ] {
                     let instance = match *kernel {
                         ref kernel if *kernel == MMA => mma as u8,

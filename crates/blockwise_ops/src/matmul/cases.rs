@@ -87,6 +87,9 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[17, 40, 13]).by(FEW).counting(2).capped(1),
     Case::of(&[6, 260, 16]).by(FEW).counting(1),
     Case::of(&[17, 0, 3]).by(FEW).counting(2),
+    // More steps than the ring of any tile of `mma` has stages, in pairs and element by element.
+    Case::of(&[35, 170, 66]).by(&["mma"]).counting(1).capped(1),
+    Case::of(&[34, 171, 33]).by(&["mma"]).counting(1).capped(1),
     // Teams of one warp to eight, steps that end within the inner extent, tiles that are cut; more
     // tiles than a grid with a cap has blocks, and slices with a ticket for each tile.
     Case::of(&[20, 7, 37]).by(DIRECT).counting(1).capped(1),

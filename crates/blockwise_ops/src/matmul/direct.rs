@@ -20,14 +20,14 @@ struct Rates {
     step: f64,
 }
 
-/// Fitted to 981 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
-/// within 6 % of the model, nine in ten within 15.
+/// Fitted to 1088 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
+/// within 5 % of the model, nine in ten within 13.
 const fn rates(tiles: DirectTiles) -> Rates {
     let (wave, round, block, step) = match tiles {
-        DirectTiles::Small => (0.0, 553.0, 562.0, 9.54),
-        DirectTiles::Square => (193.0, 467.0, 502.0, 19.8),
-        DirectTiles::Wide => (354.0, 510.0, 411.0, 31.4),
-        DirectTiles::Narrow => (562.0, 423.0, 389.0, 23.9),
+        DirectTiles::Small => (0.0, 470.0, 594.0, 18.5),
+        DirectTiles::Square => (643.0, 314.0, 180.0, 30.4),
+        DirectTiles::Wide => (801.0, 291.0, 0.0, 40.8),
+        DirectTiles::Narrow => (811.0, 140.0, 118.0, 44.7),
     };
     Rates {
         wave,
@@ -38,13 +38,13 @@ const fn rates(tiles: DirectTiles) -> Rates {
 }
 
 /// A launch that computes nothing, the last block's addition of slices, and that of each slice.
-const LAUNCH: f64 = 3810.0;
-const FOLD: f64 = 797.0;
-const SLICE: f64 = 53.7;
+const LAUNCH: f64 = 4825.0;
+const FOLD: f64 = 734.0;
+const SLICE: f64 = 54.4;
 /// Elements per nanosecond: of the slices' sums, of C, and of the operands.
-const SUMS: f64 = 76.0;
-const STORED: f64 = 234.0;
-const READ: f64 = 521.0;
+const SUMS: f64 = 59.2;
+const STORED: f64 = 231.0;
+const READ: f64 = 309.0;
 /// Elements of an operand that the caches hold: 32 MiB.
 const CACHED: usize = 1 << 22;
 /// Blocks of a multiprocessor.

@@ -2,11 +2,12 @@
 //!
 //! The time is that of the busiest multiprocessor: full waves of resident blocks, and a last wave
 //! of fewer blocks, which hide less of each other's latency; plus the start of each wave and the
-//! stores of each tile. The rates are those of products of 512³ to 8192³ on an H200 (driver 580,
-//! 2026-11-23; docs/log). Starts and stores are fitted to the 480 products of a sweep: half of them
-//! take within 5 % of the model, nine in ten within 19 %.
+//! stores of each tile, and the operands' way from memory. The rates are a fit to 1072 launches of
+//! 157 products on an H200 (docs/log/2026-11-27-small-doubles.md): half of them take within 5 % of
+//! the model, nine in ten within 15 %.
 
 use blockwise::DeviceProperties;
+use kernels::matmul::direct::MOST;
 use kernels::matmul::mma::{MmaTiles, PAIR};
 use kernels::matmul::slices::slice_len;
 
@@ -16,48 +17,37 @@ use super::cost::{SHORTEST, fold};
 struct Rates {
     /// One element of the inner extent, with one, two, … resident blocks per multiprocessor.
     element: &'static [f64],
-    /// The start of a wave of blocks, and the stores of a whole tile: in pairs, and one by one.
-    start: [f64; 2],
-    store: [f64; 2],
-    /// The time of single elements relative to pairs.
-    single: f64,
+    /// The start of a wave of blocks, and the stores of a whole tile.
+    start: f64,
+    store: f64,
+    /// An element of the operands.
+    read: f64,
 }
 
-const fn rates(tiles: MmaTiles) -> Rates {
-    match tiles {
-        MmaTiles::Square => Rates {
-            element: &[25.0, 39.0, 59.0],
-            start: [740.0, 940.0],
-            store: [800.0, 1800.0],
-            single: SINGLE,
-        },
-        MmaTiles::Tall => Rates {
-            element: &[48.0, 75.0],
-            start: [0.0, 230.0],
-            store: [2030.0, 3540.0],
-            single: SINGLE,
-        },
-        MmaTiles::Large => Rates {
-            element: &[72.4],
-            start: [1330.0, 1280.0],
-            store: [3370.0, 5120.0],
-            single: SINGLE,
-        },
-        // Of 308 launches (docs/log/2026-11-27-small-doubles.md).
-        MmaTiles::Small => Rates {
-            element: &[21.0, 27.0, 33.0, 44.0, 49.5, 55.0],
-            start: [110.0, 310.0],
-            store: [450.0, 500.0],
-            single: 1.0,
-        },
+/// The rates of copies of pairs, or of single elements.
+const fn rates(tiles: MmaTiles, pairs: bool) -> Rates {
+    let (element, start, store, read): (&[f64], _, _, _) = match (tiles, pairs) {
+        (MmaTiles::Small, true) => (&[7.3, 11.6, 17.2], 1590.0, 0.0, 0.0009),
+        (MmaTiles::Flat, _) => (&[10.3, 17.7, 29.6], 1560.0, 330.0, 0.0007),
+        (MmaTiles::Square, true) => (&[23.7, 36.0, 55.6], 1590.0, 570.0, 0.0006),
+        (MmaTiles::Tall, true) => (&[44.1, 73.4], 2320.0, 860.0, 0.0),
+        // The fits are 29.0, 54.4 and 69.7 where 29.6, 55.6 and 72.4 stand: in long products, in
+        // which the clock falls, these tiles lose more than 128 × 64.
+        (MmaTiles::Large, _) => (&[72.4], 2800.0, 2090.0, 0.0),
+        (MmaTiles::Small, false) => (&[12.6, 22.6, 33.8], 1500.0, 0.0, 0.0009),
+        (MmaTiles::Square, false) => (&[31.4, 49.5, 69.0], 1630.0, 1700.0, 0.0006),
+        (MmaTiles::Tall, false) => (&[43.7, 81.0], 2100.0, 3700.0, 0.0),
+    };
+    Rates {
+        element,
+        start,
+        store,
+        read,
     }
 }
 
 /// A launch that computes nothing.
 const LAUNCH: f64 = 3740.0;
-
-/// The same of the larger tiles.
-const SINGLE: f64 = 1.15;
 
 /// The shortest inner extent of a single product for the largest tiles: one stage.
 const LARGE_INNER: usize = 16;
@@ -70,12 +60,17 @@ const TALL_SIDE: usize = 512;
 /// and the inner extent from which on they are not.
 const MANY: usize = 15;
 const SMALL_INNER: usize = 256;
-/// The modelled time of the smallest tiles over that of 64 × 64, at most, where there is less than
-/// a wave of these.
-const NEAR: f64 = 1.2;
 
 /// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
+
+/// Whether the kernel can count the extents and the tiles.
+pub(super) fn is_counted([rows, inner, cols]: [usize; 3]) -> bool {
+    let most = MmaTiles::Small.policy(false).tiles(rows, cols);
+    [rows, inner, cols, most]
+        .into_iter()
+        .all(|count| count <= MOST)
+}
 
 /// The fastest tiles for a batch of products in that many slices. `pairs` says whether elements move 16
 /// bytes at a time.
@@ -127,17 +122,18 @@ fn fastest_tiles(
     let is_small = match thin <= SMALL_SIDE {
         true => side <= SMALL_SIDE || of[1] >= SMALL_INNER || squares < MANY * multiprocessors,
         false => {
-            let is_near = timed(MmaTiles::Small) <= NEAR * timed(MmaTiles::Square);
-            slices == 1 && squares < multiprocessors && is_near
+            let is_faster = timed(MmaTiles::Small) <= timed(MmaTiles::Square);
+            slices == 1 && squares < multiprocessors && is_faster
         }
     };
     let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
+        tiles if tiles.with(pairs) != *tiles => false,
         MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
         _ if batch == 1 => true,
         MmaTiles::Small => is_small,
+        MmaTiles::Flat => false,
         MmaTiles::Square | MmaTiles::Tall => !is_small,
-        // By single elements, 242 times 547 × 15 × 502 takes 1.36 of the time of 64 × 64.
-        MmaTiles::Large => !is_small && side > TALL_SIDE && pairs,
+        MmaTiles::Large => !is_small && side > TALL_SIDE,
     });
     let fastest = all.map(|tiles| (timed(tiles), tiles));
     let fastest = fastest.min_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -162,24 +158,24 @@ fn time(
         element,
         start,
         store,
-        single,
-    } = rates(tiles);
+        read,
+    } = rates(tiles, pairs);
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let each = blocks.saturating_mul(slices).div_ceil(multiprocessors);
     let (whole, left) = (each / element.len(), each % element.len());
     let last = if left == 0 { 0.0 } else { element[left - 1] };
     let element_of_all = whole as f64 * element[element.len() - 1] + last;
-    let slower = if pairs { 1.0 } else { single };
-    let [start, store] = [start, store].map(|cost| cost[usize::from(!pairs)]);
     let len = slice_len(inner, slices).next_multiple_of(policy.inner);
     // The fraction of the tiles' area that is inside C.
     let area = (policy.rows * policy.cols) as f64 * blocks as f64;
     let inside = batch as f64 * rows as f64 * cols as f64 / area;
+    let operands = batch as f64 * inner as f64 * (rows as f64 + cols as f64);
     let waves = each.div_ceil(element.len());
     LAUNCH
-        + element_of_all * slower * len as f64
+        + element_of_all * len as f64
         + waves as f64 * start
         + each as f64 * store * inside
+        + operands * read
 }
 
 #[cfg(test)]
@@ -191,20 +187,19 @@ mod tests {
     #[test]
     fn small_tiles_fill_the_device_where_large_ones_do_not() {
         for (of, expected) in [
-            ([512; 3], (MmaTiles::Square, 2)),
+            ([512; 3], (MmaTiles::Flat, 1)),
             ([1024; 3], (MmaTiles::Square, 1)),
             ([1408; 3], (MmaTiles::Large, 1)),
             ([2048; 3], (MmaTiles::Large, 1)),
             ([2560; 3], (MmaTiles::Square, 1)),
-            ([3072; 3], (MmaTiles::Tall, 1)),
+            ([3072; 3], (MmaTiles::Square, 1)),
             ([4096; 3], (MmaTiles::Large, 1)),
-            ([8192; 3], (MmaTiles::Large, 1)),
-            ([4093, 4099, 4111], (MmaTiles::Large, 1)),
+            ([8192; 3], (MmaTiles::Tall, 1)),
+            ([4093, 4099, 4111], (MmaTiles::Tall, 1)),
             // 198 tiles of 128 x 64 take two waves, 396 of 64 x 64 three shorter ones.
             ([1408, 1024, 1152], (MmaTiles::Square, 1)),
             ([1664, 1024, 1024], (MmaTiles::Large, 1)),
-            // Slices that save 1 % of the time are not worth their memory.
-            ([1536; 3], (MmaTiles::Square, 1)),
+            ([1536; 3], (MmaTiles::Flat, 1)),
         ] {
             let (_, slices) = slices(of, 1, 1024, &h200());
             let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;

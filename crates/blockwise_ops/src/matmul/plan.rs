@@ -3,7 +3,7 @@
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
-use kernels::matmul::slices::{Cut, Slicing, sums};
+use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
 use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
@@ -152,11 +152,21 @@ pub(super) fn launch(
         plan.launch.grid[1] = batch as u32;
         return Ok(with_layers(plan, task, slices));
     } else if *kernel == MMA {
+        if !mma::is_counted(of) {
+            return Err(LaunchError::SizeOverflow {
+                what: "the tiles of `mma`",
+            });
+        }
         let asked = task.options.instance;
         let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));
         let tiles = asked.copied();
         let tiles = tiles.unwrap_or_else(|| mma::tiles(of, batch, slices, vectors, task.device));
-        let instance = task.options.instance.unwrap_or(tiles as u8);
+        let tiles = tiles.with(vectors);
+        let instance = match asked {
+            // A number that there is not is refused.
+            None => task.options.instance.unwrap_or(tiles as u8),
+            Some(_) => tiles as u8,
+        };
         let policy = tiles.policy(vectors);
         let (blocks, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
         blocks_of(
@@ -164,7 +174,7 @@ pub(super) fn launch(
             [ragged, instance],
             blocks,
             threads,
-            tiles.shared_bytes(),
+            tiles.shared_bytes(vectors, slice_len(inner, slices)),
         )?
     } else {
         let instance = task.options.instance.unwrap_or(cut as u8);

@@ -23,9 +23,10 @@ pub(super) struct Copies {
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: u32,
     b_inner: u32,
-    /// Where the first copy goes in the first stage.
+    /// Where the first copy goes in the first stage; for B, but for the pair of columns.
     a_slot: u32,
     b_slot: u32,
+    b_pair: u32,
 }
 
 impl Copies {
@@ -66,7 +67,8 @@ impl Copies {
             a_inner: a_inner as u32,
             b_inner: b_inner as u32,
             a_slot: shared + row as u32 * ROW_BYTES + a_byte,
-            b_slot: shared + a_bytes(policy) + BYTES * (b_inner * stride_b(policy) + col) as u32,
+            b_slot: shared + a_bytes(policy) + BYTES * (b_inner * policy.cols + col % PAIR) as u32,
+            b_pair: (col / PAIR) as u32,
         }
     }
 
@@ -95,8 +97,9 @@ impl Copies {
             (slot, source, (copy as u32) < rows)
         } else {
             let down = (copy - of_a) * rows_at_once(policy, policy.cols);
-            let bytes = (down * stride_b(policy)) as u32 * BYTES;
-            let slot = self.b_slot + stage + bytes;
+            let pair = exchanged(self.b_inner + down as u32, self.b_pair);
+            let bytes = (down * policy.cols) as u32 * BYTES;
+            let slot = self.b_slot + PAIR as u32 * BYTES * pair + stage + bytes;
             let next = self.b.wrapping_add(self.b_stride);
             let source = core::mem::replace(&mut self.b, next);
             (

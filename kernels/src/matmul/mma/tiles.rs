@@ -7,8 +7,6 @@ use crate::pack::lanes;
 pub const PAIR: usize = lanes::<f64>();
 /// Elements of the inner extent in a stage.
 pub(super) const INNER: usize = 16;
-/// Stages in shared memory.
-pub(super) const STAGES: usize = 4;
 
 pub(super) const BYTES: u32 = size_of::<f64>() as u32;
 /// Bytes of a row of A's tile, and of half a row.
@@ -23,29 +21,48 @@ pub enum MmaTiles {
     Square,
     /// 128 × 64, two blocks per multiprocessor.
     Tall,
-    /// 128 × 128, one block per multiprocessor: the fewest reads of global memory.
+    /// 128 × 128, one block per multiprocessor: the fewest reads of global memory. Pairs only.
     Large,
-    /// 32 × 32, four warps: for batches of matrices that are not larger.
+    /// 32 × 32, four warps and eight stages: for products of few blocks, which wait for memory, and
+    /// batches of matrices that are not larger.
     Small,
+    /// 32 × 64, the same of more columns. Pairs only.
+    Flat,
 }
 
 impl MmaTiles {
     /// Every instance.
-    pub const ALL: [Self; 4] = [Self::Square, Self::Tall, Self::Large, Self::Small];
+    pub const ALL: [Self; 5] = [
+        Self::Square,
+        Self::Tall,
+        Self::Large,
+        Self::Small,
+        Self::Flat,
+    ];
+
+    /// Itself, or what there is instead with copies of single elements.
+    pub const fn with(self, pairs: bool) -> Self {
+        match self {
+            Self::Large if !pairs => Self::Tall,
+            Self::Flat if !pairs => Self::Small,
+            tiles => tiles,
+        }
+    }
 
     /// How a block divides its work, with copies of [`PAIR`]s or of single elements.
     pub const fn policy(self, pairs: bool) -> Policy {
-        let (rows, cols, warp_rows, warp_cols) = match self {
-            Self::Square => (64, 64, 32, 32),
-            Self::Tall => (128, 64, 64, 32),
-            Self::Large => (128, 128, 32, 64),
-            Self::Small => (32, 32, 16, 16),
+        let (rows, cols, warp_rows, warp_cols, stages) = match self {
+            Self::Square => (64, 64, 32, 32, 4),
+            Self::Tall => (128, 64, 64, 32, 4),
+            Self::Large => (128, 128, 32, 64, 4),
+            Self::Small => (32, 32, 16, 16, 8),
+            Self::Flat => (32, 64, 16, 32, 8),
         };
         Policy {
             rows,
             cols,
             inner: INNER,
-            stages: STAGES,
+            stages,
             warp_rows,
             warp_cols,
             vector: if pairs { PAIR } else { 1 },
@@ -53,9 +70,17 @@ impl MmaTiles {
         }
     }
 
-    /// Bytes of dynamic shared memory.
-    pub const fn shared_bytes(self) -> usize {
-        STAGES * stage_bytes(&self.policy(true)) as usize
+    /// Bytes of dynamic shared memory for slices of `len` elements of the inner extent, with copies
+    /// of pairs or of single elements: of all stages, or of those that a short one fills.
+    pub const fn shared_bytes(self, pairs: bool, len: usize) -> usize {
+        let policy = self.policy(pairs);
+        let filled = len.div_ceil(INNER);
+        let stages = if skips(&policy) && filled < policy.stages {
+            filled
+        } else {
+            policy.stages
+        };
+        stages * stage_bytes(&policy) as usize
     }
 }
 
@@ -90,15 +115,16 @@ instances! {
     Small: Small, true;
     Tall: Tall, true;
     Large: Large, true;
+    Flat: Flat, true;
     SquareRagged: Square, false;
     SmallRagged: Small, false;
     TallRagged: Tall, false;
-    LargeRagged: Large, false;
 }
 
-/// Elements between the starts of two rows of B's tile.
-pub(super) const fn stride_b(policy: &Policy) -> usize {
-    policy.cols + PAIR
+/// The pair of columns, of each eight, in which row `row` of B's tile has pair `pair`.
+#[inline(always)]
+pub(super) const fn exchanged(row: u32, pair: u32) -> u32 {
+    pair ^ (row & (DEPTH as u32 - PAIR as u32))
 }
 
 /// Bytes of A's tile in a stage, and of the stage.
@@ -106,7 +132,7 @@ pub(super) const fn a_bytes(policy: &Policy) -> u32 {
     policy.rows as u32 * ROW_BYTES
 }
 pub(super) const fn stage_bytes(policy: &Policy) -> u32 {
-    a_bytes(policy) + (INNER * stride_b(policy)) as u32 * BYTES
+    a_bytes(policy) + (INNER * policy.cols) as u32 * BYTES
 }
 
 /// Rows of `cols` columns that the block copies concurrently.
@@ -129,6 +155,27 @@ pub(super) const COLS: usize = 16;
 pub(super) const DEPTH: usize = 8;
 /// Multiplications along a stage.
 pub(super) const GROUPS: usize = INNER / DEPTH;
+
+/// Groups of copies still in flight when the middle of a step waits for the next stage.
+pub(super) const fn ahead(policy: &Policy) -> u32 {
+    policy.stages as u32 - 3
+}
+
+/// Buffers of rows in registers, half of them loaded ahead, and the multiplication of a slot after
+/// which the next ones are loaded: two or more after the last that read the buffer.
+pub(super) const fn buffers(policy: &Policy) -> usize {
+    if wide(policy) < 4 { 4 } else { 2 }
+}
+pub(super) const fn late(policy: &Policy) -> usize {
+    if wide(policy) < 4 { 0 } else { 1 }
+}
+
+/// Whether there are no copies for steps that do not exist. Elsewhere they write zeros: with a
+/// condition, 128 × 64 takes 1.035 of the time.
+pub(super) const fn skips(policy: &Policy) -> bool {
+    let most = if policy.vector == PAIR { 8 } else { 2 };
+    high(policy) * wide(policy) <= most
+}
 
 /// The most copies of one thread, and the most loads of columns, in a slot of any instance.
 pub(super) const MOST_COPIES: usize = 4;

@@ -242,44 +242,68 @@ fn copies_and_ranges(
 
 #[test]
 fn slices_of_doubles_have_their_sums() {
-    of_doubles(
-        MmaTiles::Square,
-        start!(matmul_mma_small<mma::Square>),
-        start!(matmul_mma_small<mma::SquareRagged>),
-    );
-    of_doubles(
-        MmaTiles::Tall,
-        start!(matmul_mma<mma::Tall>),
-        start!(matmul_mma<mma::TallRagged>),
-    );
-    of_doubles(
-        MmaTiles::Large,
-        start!(matmul_mma<mma::Large>),
-        start!(matmul_mma<mma::LargeRagged>),
-    );
-    of_doubles(
-        MmaTiles::Small,
-        start!(matmul_mma_small<mma::Small>),
-        start!(matmul_mma_small<mma::SmallRagged>),
-    );
+    let square = start!(matmul_mma_small<mma::Square>);
+    of_doubles(MmaTiles::Square, true, square);
+    let ragged = start!(matmul_mma_small<mma::SquareRagged>);
+    of_doubles(MmaTiles::Square, false, ragged);
+    only_pairs(MmaTiles::Square, square, ragged);
+    let tall = start!(matmul_mma<mma::Tall>);
+    of_doubles(MmaTiles::Tall, true, tall);
+    let ragged = start!(matmul_mma<mma::TallRagged>);
+    of_doubles(MmaTiles::Tall, false, ragged);
+    only_pairs(MmaTiles::Tall, tall, ragged);
+    let small = start!(matmul_mma_small<mma::Small>);
+    of_doubles(MmaTiles::Small, true, small);
+    let ragged = start!(matmul_mma_small<mma::SmallRagged>);
+    of_doubles(MmaTiles::Small, false, ragged);
+    only_pairs(MmaTiles::Small, small, ragged);
+    of_doubles(MmaTiles::Large, true, start!(matmul_mma<mma::Large>));
+    of_doubles(MmaTiles::Flat, true, start!(matmul_mma_small<mma::Flat>));
+}
+
+/// The product of `extents`, which a block of these tiles computes in slices of one step.
+fn doubles(tiles: MmaTiles, pairs: bool, extents: [usize; 3]) -> Sliced<f64> {
+    let threads = tiles.policy(true).threads() as u32;
+    let bytes = tiles.shared_bytes(pairs, 16) as u32;
+    Sliced::of(extents, shape([2, 2, 2], [threads, 1, 1]).shared(bytes))
 }
 
 fn of_doubles(
     tiles: MmaTiles,
+    pairs: bool,
+    start: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
+) {
+    let good = || doubles(tiles, pairs, [5, 6, 8]);
+    of_slices(good, start);
+    of_batches(good, start);
+    let (threads, bytes) = (
+        tiles.policy(true).threads() as u32,
+        tiles.shared_bytes(pairs, 16) as u32,
+    );
+    let shape_of = |threads, bytes| shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
+    for (shape, rule) in [
+        (shape_of(threads, bytes - 1), "shared_bytes"),
+        (shape_of(threads / 2, bytes), "block.x"),
+    ] {
+        refused(start(Sliced { shape, ..good() }), rule);
+    }
+    // A slice of three steps fills more stages.
+    let longer = || doubles(tiles, pairs, [5, 96, 8]);
+    match tiles.shared_bytes(pairs, 48) as u32 == bytes {
+        true => starts(start(longer())),
+        false => refused(start(longer()), "shared_bytes"),
+    }
+    let shape = shape_of(threads, tiles.shared_bytes(pairs, 48) as u32);
+    starts(start(Sliced { shape, ..longer() }));
+}
+
+fn only_pairs(
+    tiles: MmaTiles,
     whole: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
     ragged: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
 ) {
-    let (threads, bytes) = (
-        tiles.policy(true).threads() as u32,
-        tiles.shared_bytes() as u32,
-    );
-    let shape_of = |threads, bytes| shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
-    let of = |extents| Sliced::of(extents, shape_of(threads, bytes));
+    let of = |extents| doubles(tiles, false, extents);
     let good = || of([5, 6, 8]);
-    of_slices(good, whole);
-    of_slices(good, ragged);
-    of_batches(good, whole);
-    of_batches(good, ragged);
     let a = || good().with(|of| of.a = behind(30));
     unaligned(a, whole, ragged, "a.is_aligned");
     let b = || good().with(|of| of.b = behind(48));
@@ -288,11 +312,4 @@ fn of_doubles(
     unaligned(sums, whole, ragged, "sums.is_aligned");
     unaligned(|| of([5, 7, 8]), whole, ragged, "inner.is_multiple_of");
     unaligned(|| of([5, 6, 7]), whole, ragged, "cols.is_multiple_of");
-    for (shape, rule) in [
-        (shape_of(threads, bytes - 1), "shared_bytes"),
-        (shape_of(threads / 2, bytes), "block.x"),
-    ] {
-        refused(whole(Sliced { shape, ..good() }), rule);
-        refused(ragged(Sliced { shape, ..good() }), rule);
-    }
 }

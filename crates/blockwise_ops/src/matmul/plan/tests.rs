@@ -57,8 +57,8 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!(doubles.kernel, "matmul_mma_square_f64");
     assert_eq!((doubles.grid, doubles.block), ([288, 1, 1], [128, 1, 1]));
     let doubles = chosen(Type::F64, [2048, 51, 2048]);
-    assert_eq!(doubles.kernel, "matmul_mma_largeragged_f64");
-    assert_eq!((doubles.grid, doubles.block), ([256, 1, 1], [256, 1, 1]));
+    assert_eq!(doubles.kernel, "matmul_mma_tallragged_f64");
+    assert_eq!((doubles.grid, doubles.block), ([512, 1, 1], [128, 1, 1]));
     let row = chosen(Type::F64, [1, 50, 1000]);
     assert_eq!(row.kernel, "matmul_thin_f64");
     assert_eq!((row.grid, row.block), ([32, 1, 1], [128, 2, 1]));
@@ -118,27 +118,52 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
 
 #[test]
 fn tiles_of_doubles_are_those_asked_for() {
-    for (mma, kernel, blocks, threads, stage) in [
-        (MmaTiles::Square, "square", 15, 128, 64 * 16 + 16 * 66),
-        (MmaTiles::Tall, "tall", 9, 128, 128 * 16 + 16 * 66),
-        (MmaTiles::Large, "large", 6, 256, 128 * 16 + 16 * 130),
-        (MmaTiles::Small, "small", 50, 128, 32 * 16 + 16 * 34),
+    // Eight stages where the inner extent fills them, and 16 of its elements each.
+    for (mma, kernel, blocks, threads, stages, stage) in [
+        (MmaTiles::Square, "square", 15, 128, 4, 64 * 16 + 16 * 64),
+        (MmaTiles::Tall, "tall", 9, 128, 4, 128 * 16 + 16 * 64),
+        (MmaTiles::Large, "large", 6, 256, 4, 128 * 16 + 16 * 128),
+        (MmaTiles::Small, "small", 50, 128, 7, 32 * 16 + 16 * 32),
+        (MmaTiles::Flat, "flat", 30, 128, 7, 32 * 16 + 16 * 64),
     ] {
         let options = Options {
             instance: Some(mma as u8),
             ..Options::of(&MMA)
         };
-        let plan = launched(Type::F64, [300, 6, 130], &options);
+        let plan = launched(Type::F64, [300, 98, 130], &options);
         let plan = plan.expect("allowed").expect("outputs");
         assert_eq!(plan.kernel, format!("matmul_mma_{kernel}_f64"));
         assert_eq!((plan.grid, plan.block), ([blocks, 1, 1], [threads, 1, 1]));
-        assert_eq!(plan.dynamic_shared_bytes, 4 * 8 * stage);
+        assert_eq!(plan.dynamic_shared_bytes, stages * 8 * stage);
     }
     let none = Options {
-        instance: Some(4),
+        instance: Some(5),
         ..Options::of(&MMA)
     };
     assert!(launched(Type::F64, [3; 3], &none).is_err());
+    // Those that move pairs only have others for single elements.
+    for (mma, kernel) in [(MmaTiles::Large, "tall"), (MmaTiles::Flat, "small")] {
+        let options = Options {
+            instance: Some(mma as u8),
+            ..Options::of(&MMA)
+        };
+        let plan = launched(Type::F64, [300, 7, 131], &options);
+        let plan = plan.expect("allowed").expect("outputs");
+        assert_eq!(plan.kernel, format!("matmul_mma_{kernel}ragged_f64"));
+    }
+}
+
+#[test]
+fn extents_of_more_than_30_bits_have_no_tiles_of_doubles() {
+    let of = [1 << 31, 2, 6];
+    let error = launched(Type::F64, of, &Options::of(&MMA)).expect_err("too many rows");
+    assert!(matches!(error, LaunchError::SizeOverflow { .. }), "{error}");
+    let plan = launched(Type::F64, of, &Options::default()).expect("allowed");
+    let kernel = plan.expect("outputs").kernel;
+    assert!(
+        !kernel.contains("mma") && !kernel.contains("direct"),
+        "{kernel}"
+    );
 }
 
 #[test]
