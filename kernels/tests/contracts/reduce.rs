@@ -202,7 +202,14 @@ fn lines_are_folded_in_a_way_for_them() {
     let block = [2, 64];
     refuses(Lines { block, ..runs }, &run);
     let (block, rows) = ([1, 96], 96);
-    refuses(Lines { block, rows, ..runs }, &run);
+    refuses(
+        Lines {
+            block,
+            rows,
+            ..runs
+        },
+        &run,
+    );
     let ways = [way::SHORT, way::PACKS];
     let [outer, extent, inner] = short.extents;
     refuses(of([outer, extent + 1, inner], short), &ways);
