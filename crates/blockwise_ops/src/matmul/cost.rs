@@ -1,10 +1,11 @@
 //! A model of a launch's time, by which the launcher chooses.
 //!
 //! The busiest multiprocessor decides: its blocks, each of which steps along the inner extent and
-//! then stores its tile. The constants are a least-squares fit of logarithms to the 1601 products
-//! of two sweeps on an H200 (driver 580, 2026-11-23; docs/log), with random extents up to 20,000,
-//! and to the products of the tables there. Half of the predicted times are within 5 % of the
-//! measured ones, nine in ten within 17 %.
+//! then stores its tile. The constants of f32 are those with which the choices among the launches
+//! of 300 random shapes, timed on an H200, lose least (docs/log/2026-11-27-f32-choices.md): what is
+//! chosen takes 1.014 times as long as the fastest, on average, and 1.008 at 61 other shapes on an
+//! H100. Those of f64 are a least-squares fit of logarithms to sweeps on an H200 (driver 580,
+//! 2026-11-23; docs/log).
 
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, slice_len};
@@ -29,8 +30,9 @@ pub(super) struct Cost {
     /// most multiprocessors idle.
     resident: usize,
     /// The start of a block, and the stores of a whole tile.
-    start: f64,
-    store: [f64; 2],
+    start: [f64; 2],
+    /// Third: of rows of C that are no whole packs, where B's were copied to some.
+    store: [f64; 3],
 }
 
 /// The smallest inner extent of a slice: the asynchronous copies fill three stages of 16.
@@ -38,9 +40,12 @@ pub(super) const SHORTEST: usize = 48;
 
 /// Nanoseconds of a second launch, which adds the slices, and per slice; bytes per nanosecond at
 /// which the products of slices are written and read again, mostly in the L2 cache.
-const FOLD: f64 = 2050.0;
-const SLICE: f64 = 53.0;
-const SUMS: f64 = 3000.0;
+const fn folds(bytes: usize) -> [f64; 3] {
+    match bytes {
+        4 => [2150.0, 30.0, 4000.0],
+        _ => [2050.0, 53.0, 3000.0],
+    }
+}
 
 /// The constants that all kernels without asynchronous copies share.
 const SIMPLE: Cost = Cost {
@@ -51,51 +56,59 @@ const SIMPLE: Cost = Cost {
     more: 0.0,
     together: 1,
     resident: usize::MAX,
-    start: 0.0,
-    store: [0.0; 2],
+    start: [0.0; 2],
+    store: [0.0; 3],
 };
 
 /// The costs of the kernels for a type of `bytes` bytes.
 pub(super) const fn naive(bytes: usize) -> Cost {
-    let (step, more, start) = match bytes {
-        4 => (7.7, 4.3, 160.0),
-        _ => (12.2, 5.2, 150.0),
+    let (launch, step, more, start) = match bytes {
+        4 => (4320.0, 7.29, 9.89, 151.0),
+        _ => (3300.0, 12.2, 5.2, 150.0),
     };
     Cost {
+        launch,
         step: [step; 2],
         more,
-        start,
+        start: [start; 2],
         ..SIMPLE
     }
 }
 
 pub(super) const fn tiled(bytes: usize) -> Cost {
-    let (step, more, start) = match bytes {
-        4 => (121.0, 1.75, 96.0),
-        _ => (234.0, 1.13, 50.0),
+    let (launch, step, more, start) = match bytes {
+        4 => (4320.0, 118.0, 4.01, 55.0),
+        _ => (3050.0, 234.0, 1.13, 50.0),
     };
     Cost {
         depth: TILE as usize,
-        launch: 3050.0,
+        launch,
         step: [step; 2],
         more,
-        start,
+        start: [start; 2],
         ..SIMPLE
     }
 }
 
 pub(super) const fn register_tile(bytes: usize) -> Cost {
-    let (step, more, start, store) = match bytes {
-        4 => (1100.0, 0.15, 430.0, 2650.0),
-        _ => (2100.0, 0.0, 120.0, 3900.0),
+    let (launch, step, more, start, store) = match bytes {
+        4 => (
+            4520.0,
+            1020.0,
+            0.39,
+            [218.0, 547.0],
+            [1770.0, 2940.0, 2940.0],
+        ),
+        _ => (3300.0, 2100.0, 0.0, [120.0; 2], [3900.0; 3]),
     };
     Cost {
         tile: [register_tile::SIDE as usize; 2],
         depth: register_tile::DEPTH as usize,
+        launch,
         step: [step; 2],
         more,
         start,
-        store: [store; 2],
+        store,
         ..SIMPLE
     }
 }
@@ -105,7 +118,6 @@ const fn of(policy: Policy, resident: usize) -> Cost {
     Cost {
         tile: [policy.rows, policy.cols],
         depth: policy.inner,
-        launch: 4250.0,
         resident,
         ..SIMPLE
     }
@@ -115,40 +127,47 @@ pub(super) const fn sliced(cut: Cut) -> Cost {
     let policy = cut.policy(true);
     match cut {
         Cut::Tall => Cost {
-            step: [620.0, 745.0],
-            more: 0.39,
-            store: [1200.0, 5050.0],
+            launch: 6900.0,
+            step: [622.0, 717.0],
+            more: 0.30,
+            start: [0.0, 355.0],
+            store: [598.0, 978.0, 5050.0],
             ..of(policy, 3)
         },
         Cut::Square => Cost {
-            step: [308.0, 374.0],
-            more: 0.67,
+            launch: 7020.0,
+            step: [300.0, 360.0],
+            more: 0.52,
             together: 2,
-            store: [680.0, 2950.0],
+            start: [0.0, 0.0],
+            store: [428.0, 936.0, 2950.0],
             ..of(policy, 6)
         },
         Cut::Small => Cost {
-            step: [204.0, 236.0],
-            more: 0.75,
+            launch: 6020.0,
+            step: [187.0, 233.0],
+            more: 0.48,
             together: 2,
-            store: [320.0, 940.0],
+            start: [4.08, 86.0],
+            store: [305.0, 441.0, 940.0],
             ..of(policy, 6)
         },
     }
 }
 
-/// [`Tiles::Wide`]: 2048³ gives 1280 for a step. The value here is 5 % less, because at 8192³
-/// `sliced` takes 6 % longer than its model says, and `pipelined` does not (21.5 and 21.1 ms).
+/// [`Tiles::Wide`]. The step is 4 % shorter than in the fit, which has few products that they are
+/// for: 8192³ takes 21.1 ms with them and 21.5 with `sliced`.
 pub(super) const WIDE: Cost = Cost {
-    step: [1220.0; 2],
-    more: 0.05,
-    store: [5000.0; 2],
+    launch: 6810.0,
+    step: [1180.0; 2],
+    more: 0.08,
+    store: [4040.0; 3],
     ..of(Tiles::Wide.policy(), 1)
 };
 
 impl Cost {
-    /// Nanoseconds of the launch that multiplies, each product of a batch in as many slices. `vectors` says whether B and C move 16 bytes at a
-    /// time.
+    /// Nanoseconds of the launch that multiplies, each product of a batch in as many slices.
+    /// `vectors` says whether B and C move 16 bytes at a time.
     pub(super) fn time(
         &self,
         [rows, inner, cols]: [usize; 3],
@@ -176,8 +195,12 @@ impl Cost {
         let busy = turns.saturating_add(last) as f64 + self.more;
         // The fraction of the tiles' area that is inside C.
         let inside = rows as f64 * cols as f64 / (tiles as f64 * (high * wide) as f64);
-        let [read, stored] = vectors.map(|vectors| usize::from(!vectors));
-        let block = self.start + self.store[stored] * inside;
+        let (read, stored) = match vectors {
+            [true, true] => (0, 0),
+            [true, false] => (0, 2),
+            [false, _] => (1, 1),
+        };
+        let block = self.start[read] + self.store[stored] * inside;
         self.launch + steps * self.step[read] * busy + each as f64 * block
     }
 }
@@ -187,7 +210,8 @@ pub(super) fn fold([rows, _, cols]: [usize; 3], batch: usize, slices: usize, byt
     if slices == 1 {
         return 0.0;
     }
+    let [launch, slice, sums] = folds(bytes);
     let outputs = batch as f64 * rows as f64 * cols as f64;
     let moved = 2.0 * (slices * bytes) as f64 * outputs;
-    FOLD + SLICE * slices as f64 + moved / SUMS
+    launch + slice * slices as f64 + moved / sums
 }

@@ -168,14 +168,18 @@ pub(super) fn pays(problem: &Problem) -> bool {
             1 => inner > 8 || many,
             2..=4 => inner > SHORT_ROW || many,
             5..=8 => inner > SHORT_ROW,
-            _ => inner > SHORT_ROW && rows <= MOST_OF_MANY_COLS,
+            _ => {
+                let is_small = rows.saturating_mul(inner) <= MOST_OF_A;
+                inner > SHORT_ROW && rows <= MOST_OF_MANY_COLS && is_small
+            }
         };
     }
     match rows {
         1..=thin::MOST_ROWS => {
             inner > 1 && !(bytes == 8 && rows > 2 && inner <= 64 && cols >= MANY_COLS)
         }
-        _ => bytes == 4 && rows <= few_rows::MOST_ROWS && inner > ROWS_SHORT,
+        ..=EIGHT => bytes == 4 && (inner > ROWS_SHORT || inner > MANY_SHORT && cols >= MANY_COLS),
+        _ => bytes == 4 && rows <= few_rows::MOST_ROWS && inner > SIXTEEN_SHORT,
     }
 }
 
@@ -200,7 +204,9 @@ pub(super) fn fastest(
     if by_columns(of, batch, bytes) {
         return columns(of, batch, bytes, at_once);
     }
-    if rows <= thin::MOST_ROWS {
+    let is_wide = cols >= WIDE_COLS && inner.saturating_mul(cols) >= WIDE_B;
+    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_wide;
+    if rows <= thin::MOST_ROWS && !by_rows {
         return rows_thin(of, batch, bytes, at_once);
     }
     let groups = cols.div_ceil(few_rows::columns::<f32>(cols.is_multiple_of(lanes(bytes))));
@@ -219,13 +225,26 @@ const ROWS_SLICES: usize = 24;
 /// not: f32 5000 × 20 × 3 takes 5.1 µs either way, 100,000 × 4 × 2 9.1 instead of 12.4.
 const SHORT_ROW: usize = 32;
 const MANY_ROWS: usize = 20_000;
-const ROWS_SHORT: usize = 48;
+/// The same of five rows and more, and of more than eight: 8 × 80 × 128 takes 10.1 µs (`tiled`
+/// 7.5), 8 × 104 × 12,920 11.2 (11.9), 16 × 200 × 304 15.3 (`sliced` 9.4), 16 × 984 × 816 11.6
+/// (12.6).
+const ROWS_SHORT: usize = 96;
+const MANY_SHORT: usize = 48;
+const EIGHT: usize = 8;
+const SIXTEEN_SHORT: usize = 400;
 /// The most rows with nine columns and more: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 ×
 /// 1000 × 16 95 (61).
 const MOST_OF_MANY_COLS: usize = 4096;
+/// The most elements of A then, of f32: 1712 × 5056 × 16 takes 51.7 µs, `sliced` 34.
+const MOST_OF_A: usize = 1 << 22;
 /// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
+/// Columns and elements of B from which on [`few_rows`] is faster with three and four rows of f32
+/// too: 4 × 2063 × 5416 takes 24.6 µs (`thin` 29.7), 3 × 391 × 9064 18.8 (25.9), but 2 × 4096 ×
+/// 4096 38.3 (37.3).
+const WIDE_COLS: usize = 2048;
+const WIDE_B: usize = 3 << 20;
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
@@ -327,7 +346,13 @@ fn columns(
         team /= 2;
     }
     let groups = rows.div_ceil(few_cols::rows_of(team)).saturating_mul(batch);
-    let wanted = 2 * at_once / groups.max(1);
-    let slices = wanted.min(inner / 1024).clamp(1, MOST_SLICES);
+    // 16 × 2360 × 8: 9.2 µs in two slices, 7.3 in six; 172 × 5754 × 1 11.0 in three, 9.2 in six.
+    let (blocks, shortest) = if bytes == 4 && batch == 1 {
+        (3, 384)
+    } else {
+        (2, 1024)
+    };
+    let wanted = blocks * at_once / groups.max(1);
+    let slices = wanted.min(inner / shortest).clamp(1, MOST_SLICES);
     (Division::Columns { team, packs }, slices)
 }

@@ -25,7 +25,7 @@ fn one(options: Options) -> Options {
 
 #[test]
 fn the_grid_covers_the_output_with_columns_along_x() {
-    let plan = launched(Type::F32, [33, 5, 16], &Options::default());
+    let plan = launched(Type::F32, [33, 15, 16], &Options::default());
     let plan = plan.expect("allowed").expect("there are outputs");
     assert_eq!(plan.kernel, "matmul_tiled_f32");
     assert_eq!(
@@ -49,7 +49,7 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     for (small, kernel) in [
         ([138, 15, 200], "matmul_tiled_f32"),
         ([500, 1, 500], "matmul_naive_f32"),
-        ([2499, 6, 4931], "matmul_register_tile_f32"),
+        ([744, 8, 7992], "matmul_register_tile_f32"),
     ] {
         assert_eq!(chosen(Type::F32, small).kernel, kernel);
     }
@@ -82,8 +82,9 @@ fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
         let plan = plan.expect("allowed").expect("there are outputs");
         (plan.kernel, plan.grid[2])
     };
-    assert_eq!(chosen([512; 3]), ("matmul_sliced_square_f32", 4));
-    assert_eq!(chosen([600, 4099, 601]).0, "matmul_sliced_square_f32");
+    assert_eq!(chosen([512; 3]), ("matmul_sliced_small_f32", 2));
+    assert_eq!(chosen([13_125, 694, 131]).0, "matmul_sliced_small_f32");
+    assert_eq!(chosen([1500, 1501, 1502]).0, "matmul_sliced_tallragged_f32");
     let pitched = "matmul_sliced_tall_f32";
     assert_eq!(chosen([4093, 4099, 4111]), (pitched, 1));
 }
