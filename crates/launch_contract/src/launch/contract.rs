@@ -58,12 +58,13 @@ pub trait NamedExtents {}
 #[derive(Debug)]
 pub struct Guesses;
 
-#[doc(hidden)]
 impl Guesses {
+    #[doc(hidden)]
     pub fn threads<D: NamedExtents, R>(&self, _: D) -> R {
         unreachable!()
     }
 
+    #[doc(hidden)]
     pub fn blocks<D: NamedExtents, R>(&self, _: D) -> R {
         unreachable!()
     }
