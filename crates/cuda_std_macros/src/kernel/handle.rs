@@ -154,18 +154,6 @@ impl Kernel<'_> {
 
                 #shared_bytes
 
-                #[doc(hidden)]
-                #[must_use]
-                pub fn threads<#d: #path::launch::NamedExtents>(self, _: #d) -> Self {
-                    self
-                }
-
-                #[doc(hidden)]
-                #[must_use]
-                pub fn blocks<#d: #path::launch::NamedExtents>(self, _: #d) -> Self {
-                    self
-                }
-
                 /// Grid, block and dynamic shared memory.
                 #[must_use = "it returns the launch with the shape"]
                 pub fn shape(self, #shape: #path::launch::Shape) -> Self {
@@ -195,6 +183,17 @@ impl Kernel<'_> {
             impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #core::clone::Clone for #own where #(#predicates,)* {
                 fn clone(&self) -> Self {
                     #handle { prepared: #core::clone::Clone::clone(&self.prepared), instance: self.instance }
+                }
+            }
+
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[doc(hidden)]
+            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #core::ops::Deref for #own where #(#predicates,)* {
+                type Target = #path::launch::Guesses;
+
+                fn deref(&self) -> &Self::Target {
+                    &#path::launch::Guesses
                 }
             }
 

@@ -52,6 +52,24 @@ pub trait SharedBytes {}
 )]
 pub trait NamedExtents {}
 
+/// What a launch dereferences to: methods that one expects from it, which editors do not offer since
+/// they are hidden and in another crate.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Guesses;
+
+impl Guesses {
+    #[doc(hidden)]
+    pub fn threads<D: NamedExtents, R>(&self, _: D) -> R {
+        unreachable!()
+    }
+
+    #[doc(hidden)]
+    pub fn blocks<D: NamedExtents, R>(&self, _: D) -> R {
+        unreachable!()
+    }
+}
+
 /// A call of the kernel with that handle. No type implements it.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
