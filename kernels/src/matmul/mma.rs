@@ -18,7 +18,7 @@
 //!   columns beyond the matrices, and for the first elements of the first step if the inner extent
 //!   is not a multiple of 16; of large tiles also for steps that do not exist.
 //! - In shared memory, rows of A have 128 bytes each, with their halves exchanged in odd rows; in
-//!   rows of B, pairs of columns are exchanged within each 128 bytes ([`exchanged`]). Any eight
+//!   rows of B, pairs of columns are exchanged within each 128 bytes (`exchanged`). Any eight
 //!   lanes read all 32 banks, and a copy of 128 bytes stays one: padded rows would split it, and
 //!   1.25 times as many sectors come from the L2 cache.
 //! - The barrier in the middle of a step orders all threads' copies of the next stage before the
