@@ -168,7 +168,7 @@ fn one_command_at_a_time_builds_a_project() {
     fs::remove_dir_all(place.join("target")).unwrap();
     let built = launch(json!({ "crate": place, "build": "locals" }));
     assert_eq!(built["success"], true, "{built}");
-    // Afterwards nobody waits for them.
+    // The lock is free once the command has ended.
     let manifest = fs::File::open(place.join("Cargo.toml")).unwrap();
     manifest.try_lock().unwrap();
 }

@@ -196,7 +196,7 @@ fn an_array_without_its_variable_is_named() {
     client.hang_up().expect("it ends well");
 }
 
-/// Of a warp's lanes the fifth stores what nobody wrote: it is the one that is shown.
+/// Lane 4 stores a value that nobody wrote: the stop shows lane 4, not the warp's first lane.
 #[test]
 fn a_stop_at_a_finding_is_at_its_thread() {
     fn text() -> String {

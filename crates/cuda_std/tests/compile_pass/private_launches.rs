@@ -1,4 +1,4 @@
-//! Methods of a private kernel's launch that nobody calls are no dead code.
+//! A private kernel's launch has methods that nothing calls: no warning of dead code.
 #![deny(warnings)]
 
 #[path = "../support/mod.rs"]
