@@ -336,6 +336,13 @@ mod tests {
             ([4316, 30, 34], &MMA),
             ([8426, 4, 1864], &MMA),
             ([265, 699, 2717], &MMA),
+            // H100 (docs/log/2026-11-28-doubles-choice.md).
+            ([8, 90, 37], &DIRECT),
+            ([8, 88, 208], &DIRECT),
+            ([205, 13, 1111], &MMA),
+            ([3268, 768, 11], &MMA),
+            ([112, 16, 48], &TILED),
+            ([2798, 10, 5407], &REGISTER_TILE),
         ] {
             assert_eq!(chosen(Type::F64, shape).0, kernel, "f64 {shape:?}");
         }

@@ -45,8 +45,8 @@ const SLICE: f64 = 54.4;
 const SUMS: f64 = 59.2;
 const STORED: f64 = 231.0;
 const READ: f64 = 309.0;
-/// Elements of an operand that the caches hold: 32 MiB.
-const CACHED: usize = 1 << 22;
+/// Elements of an operand that the caches hold: 16 MiB.
+const CACHED: usize = 1 << 21;
 /// Blocks of a multiprocessor.
 const RESIDENT: usize = 2;
 
