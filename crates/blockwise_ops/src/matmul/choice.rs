@@ -336,7 +336,7 @@ mod tests {
             ([4316, 30, 34], &MMA),
             ([8426, 4, 1864], &MMA),
             ([265, 699, 2717], &MMA),
-            // H100 (docs/log/2026-11-28-doubles-choice.md).
+            // docs/log/2026-11-28-doubles-choice.md.
             ([8, 90, 37], &DIRECT),
             ([29, 55, 601], &DIRECT),
             ([24, 56, 24], &DIRECT),

@@ -24,6 +24,7 @@ struct Rates {
 
 /// Fitted to 1088 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
 /// within 5 % of the model, nine in ten within 13.
+/// The launch of the smallest ones, and [`TEAM`]: docs/log/2026-11-28-doubles-choice.md.
 const fn rates(tiles: DirectTiles) -> Rates {
     let (launch, wave, round, block, step) = match tiles {
         DirectTiles::Small => (4225.0, 0.0, 470.0, 594.0, 18.5),
