@@ -345,6 +345,7 @@ mod tests {
             ([205, 13, 1111], &MMA),
             ([3268, 768, 11], &MMA),
             ([112, 16, 48], &TILED),
+            ([3460, 2, 639], &MMA),
             ([2798, 10, 5407], &REGISTER_TILE),
         ] {
             assert_eq!(chosen(Type::F64, shape).0, kernel, "f64 {shape:?}");

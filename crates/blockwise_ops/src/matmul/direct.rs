@@ -24,7 +24,8 @@ struct Rates {
 
 /// Fitted to 1088 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
 /// within 5 % of the model, nine in ten within 13.
-/// The launch of the smallest ones, and [`TEAM`]: docs/log/2026-11-28-doubles-choice.md.
+/// The launch of the smallest is 600 ns shorter than in that fit
+/// (docs/log/2026-11-28-doubles-choice.md).
 const fn rates(tiles: DirectTiles) -> Rates {
     let (launch, wave, round, block, step) = match tiles {
         DirectTiles::Small => (4225.0, 0.0, 470.0, 594.0, 18.5),
@@ -41,8 +42,6 @@ const fn rates(tiles: DirectTiles) -> Rates {
     }
 }
 
-/// Each further team of a block: its warps do not share the stores.
-const TEAM: f64 = 85.0;
 /// The last block's addition of slices, and that of each slice.
 const FOLD: f64 = 734.0;
 const SLICE: f64 = 54.4;
@@ -231,8 +230,6 @@ fn time(
         step,
     } = rates(tiles);
     let waves = each.div_ceil(RESIDENT) as f64 * (wave + rounds as f64 * round);
-    let teams = WARPS / warps;
-    let issued = (teams * steps).saturating_mul(each) as f64 * step;
-    let start = launch + (teams - 1) as f64 * TEAM;
-    start + waves + each as f64 * block + issued.max(operands / READ) + outputs / STORED + fold
+    let issued = (WARPS / warps * steps).saturating_mul(each) as f64 * step;
+    launch + waves + each as f64 * block + issued.max(operands / READ) + outputs / STORED + fold
 }
