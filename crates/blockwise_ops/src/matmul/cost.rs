@@ -101,7 +101,7 @@ pub(super) const fn register_tile(bytes: usize) -> Cost {
             [218.0, 547.0],
             [1770.0, 2940.0, 2940.0],
         ),
-        _ => (3300.0, 2100.0, 0.0, [120.0; 2], [3900.0; 3]),
+        _ => (4250.0, 2100.0, 0.0, [120.0; 2], [3900.0; 3]),
     };
     Cost {
         tile: [register_tile::SIDE as usize; 2],
