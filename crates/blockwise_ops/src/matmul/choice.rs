@@ -347,6 +347,20 @@ mod tests {
             ([112, 16, 48], &TILED),
             ([3460, 2, 639], &MMA),
             ([2798, 10, 5407], &REGISTER_TILE),
+            ([5000, 500, 10], &MMA),
+            ([3300, 900, 12], &MMA),
+            ([2000, 1100, 16], &MMA),
+            ([10, 88, 3], &DIRECT),
+            ([12, 47, 4], &DIRECT),
+            ([63, 1196, 4], &DIRECT),
+            ([200, 500, 4], &DIRECT),
+            ([50, 2000, 2], &DIRECT),
+            ([3000, 64, 4], &DIRECT),
+            ([7400, 126, 4], &DIRECT),
+            ([286, 96, 3], &DIRECT),
+            ([20_000, 40, 3], &MMA),
+            ([1000, 300, 2], &DIRECT),
+            ([7, 3273, 3], &DIRECT),
         ] {
             assert_eq!(chosen(Type::F64, shape).0, kernel, "f64 {shape:?}");
         }
@@ -395,7 +409,7 @@ mod tests {
             (Type::F32, [1, 7, 18_266], 1),
             (Type::F32, [100_000, 4, 2], 1),
             (Type::F64, [3, 6579, 81], 16),
-            (Type::F64, [63, 1196, 4], 1),
+            (Type::F64, [132, 1671, 1], 1),
         ] {
             let (kernel, slicing) = chosen(ty, shape);
             assert_eq!((kernel, slicing.slices), (&FEW, slices), "{ty} {shape:?}");
