@@ -252,9 +252,9 @@ const WIDE_B: usize = 3 << 20;
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
 /// The inner extent, of a batch of f64 and two to four columns, from which on tiles
-/// ([`direct`](super::direct)) are faster: 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 × 5289
-/// × 2 0.82 of the time. A single product's are from five rows on, but for short sums: 50 × 2000 × 2
-/// takes 7.1 µs (10.1), 3000 × 64 × 4 6.1 (8.3), 10 × 88 × 3 4.9 (5.6), 1000 × 300 × 2 7.2 (7.5).
+/// ([`direct`](super::direct)) are faster: 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 ×
+/// 5289 × 2 0.82 of the time. Single products are faster in tiles from five rows on, but for short
+/// sums: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
 const LONG_ROW: usize = 1024;
 
 /// Whether the columns are few, and not rather the rows.
