@@ -4,8 +4,10 @@
 //! then stores its tile. The constants of f32 are those with which the choices among the launches
 //! of 300 random shapes, timed on an H200, lose least (docs/log/2026-11-27-f32-choices.md): what is
 //! chosen takes 1.014 times as long as the fastest, on average, and 1.008 at 61 other shapes on an
-//! H100. Those of f64 are a least-squares fit of logarithms to sweeps on an H200 (driver 580,
-//! 2026-11-23; docs/log).
+//! H100. Those of f64 fit 70 shapes on an H100, timed in one run with
+//! [`mma`](super::mma) and [`direct`](super::direct), with whose models they are compared
+//! (docs/log/2026-11-28-doubles-choice.md); those of `register-tile` but its launch, sweeps on an
+//! H200 (2026-11-23).
 
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, slice_len};
@@ -64,7 +66,7 @@ const SIMPLE: Cost = Cost {
 pub(super) const fn naive(bytes: usize) -> Cost {
     let (launch, step, more, start) = match bytes {
         4 => (4320.0, 7.29, 9.89, 151.0),
-        _ => (3300.0, 12.2, 5.2, 150.0),
+        _ => (4300.0, 12.2, 9.3, 162.0),
     };
     Cost {
         launch,
@@ -78,7 +80,7 @@ pub(super) const fn naive(bytes: usize) -> Cost {
 pub(super) const fn tiled(bytes: usize) -> Cost {
     let (launch, step, more, start) = match bytes {
         4 => (4320.0, 118.0, 4.01, 55.0),
-        _ => (3050.0, 234.0, 1.13, 50.0),
+        _ => (4050.0, 225.0, 2.0, 110.0),
     };
     Cost {
         depth: TILE as usize,
@@ -99,7 +101,7 @@ pub(super) const fn register_tile(bytes: usize) -> Cost {
             [218.0, 547.0],
             [1770.0, 2940.0, 2940.0],
         ),
-        _ => (3300.0, 2100.0, 0.0, [120.0; 2], [3900.0; 3]),
+        _ => (4250.0, 2100.0, 0.0, [120.0; 2], [3900.0; 3]),
     };
     Cost {
         tile: [register_tile::SIDE as usize; 2],

@@ -12,6 +12,8 @@ use crate::operation::{Plan, Problem, Task};
 
 /// The costs of tiles of one size, in nanoseconds.
 struct Rates {
+    /// A launch that computes nothing.
+    launch: f64,
     /// The start and the end of a wave of blocks, and the latency of the loads in flight at once.
     wave: f64,
     round: f64,
@@ -22,14 +24,17 @@ struct Rates {
 
 /// Fitted to 1088 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
 /// within 5 % of the model, nine in ten within 13.
+/// The launch of the smallest is 600 ns shorter than in that fit
+/// (docs/log/2026-11-28-doubles-choice.md).
 const fn rates(tiles: DirectTiles) -> Rates {
-    let (wave, round, block, step) = match tiles {
-        DirectTiles::Small => (0.0, 470.0, 594.0, 18.5),
-        DirectTiles::Square => (643.0, 314.0, 180.0, 30.4),
-        DirectTiles::Wide => (801.0, 291.0, 0.0, 40.8),
-        DirectTiles::Narrow => (811.0, 140.0, 118.0, 44.7),
+    let (launch, wave, round, block, step) = match tiles {
+        DirectTiles::Small => (4225.0, 0.0, 470.0, 594.0, 18.5),
+        DirectTiles::Square => (4825.0, 643.0, 314.0, 180.0, 30.4),
+        DirectTiles::Wide => (4825.0, 801.0, 291.0, 0.0, 40.8),
+        DirectTiles::Narrow => (4825.0, 811.0, 140.0, 118.0, 44.7),
     };
     Rates {
+        launch,
         wave,
         round,
         block,
@@ -37,16 +42,15 @@ const fn rates(tiles: DirectTiles) -> Rates {
     }
 }
 
-/// A launch that computes nothing, the last block's addition of slices, and that of each slice.
-const LAUNCH: f64 = 4825.0;
+/// The last block's addition of slices, and that of each slice.
 const FOLD: f64 = 734.0;
 const SLICE: f64 = 54.4;
 /// Elements per nanosecond: of the slices' sums, of C, and of the operands.
 const SUMS: f64 = 59.2;
 const STORED: f64 = 231.0;
 const READ: f64 = 309.0;
-/// Elements of an operand that the caches hold: 32 MiB.
-const CACHED: usize = 1 << 22;
+/// Elements of an operand that the caches hold: 16 MiB.
+const CACHED: usize = 1 << 21;
 /// Blocks of a multiprocessor.
 const RESIDENT: usize = 2;
 
@@ -219,6 +223,7 @@ fn time(
     let steps = len.div_ceil(DEPTH);
     let rounds = steps.div_ceil(warps).div_ceil(AT_ONCE);
     let Rates {
+        launch,
         wave,
         round,
         block,
@@ -226,5 +231,5 @@ fn time(
     } = rates(tiles);
     let waves = each.div_ceil(RESIDENT) as f64 * (wave + rounds as f64 * round);
     let issued = (WARPS / warps * steps).saturating_mul(each) as f64 * step;
-    LAUNCH + waves + each as f64 * block + issued.max(operands / READ) + outputs / STORED + fold
+    launch + waves + each as f64 * block + issued.max(operands / READ) + outputs / STORED + fold
 }

@@ -150,8 +150,11 @@ pub(super) fn pays(problem: &Problem) -> bool {
         return false;
     }
     let by_columns = by_columns(of, batch, bytes);
-    let is_long = inner >= LONG_ROW && (batch > 1 || rows.saturating_mul(inner) >= LARGE);
-    if bytes == 8 && by_columns && cols > 1 && is_long {
+    let in_tiles = match batch {
+        1 => rows > thin::MOST_ROWS && inner > SHORT_ROW,
+        _ => inner >= LONG_ROW,
+    };
+    if bytes == 8 && by_columns && cols > 1 && in_tiles {
         return false;
     }
     if batch != 1 {
@@ -248,10 +251,10 @@ const WIDE_B: usize = 3 << 20;
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
-/// The inner extent, of f64 and two to four columns, from which on [`direct`](super::direct) is
-/// faster: 9558 × 3506 × 2 takes 93 µs (119), 4 times 2542 × 3814 × 2 95 (130), 25 times 9 × 5289 × 2
-/// 0.82 of the time. Of a single product, if A has at least `LARGE` elements.
-const LARGE: usize = 1 << 22;
+/// The inner extent, of a batch of f64 and two to four columns, from which on tiles
+/// ([`direct`](super::direct)) are faster: 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 ×
+/// 5289 × 2 0.82 of the time. Single products are faster in tiles from five rows on, but for short
+/// sums: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
 const LONG_ROW: usize = 1024;
 
 /// Whether the columns are few, and not rather the rows.
