@@ -27,9 +27,19 @@ impl Run<'_> {
         peers: &mut [Peer],
         take: &mut dyn FnMut(Row),
     ) {
-        let (device, brief) = (self.device, self.options.is_brief());
+        let device = self.device;
+        // What another build is asked for is the ratio. To compare every copy with the reference
+        // takes far longer than that, and is for a run of one build.
+        let of_builds = !peers.is_empty() && peers.iter().all(|peer| peer.is_build);
+        let brief = self.options.is_brief() || of_builds;
         let copies = measure::copies(device, work.bytes);
-        let mut loaded = match work.problem.load(device, copies, inputs) {
+        // All sides make their inputs at the same time; nothing is timed until all have them.
+        for peer in peers.iter_mut() {
+            peer.begin_load(work, brief);
+        }
+        let loaded = work.problem.load(device, copies, inputs);
+        let entries: Vec<_> = peers.iter_mut().map(Peer::end_load).collect();
+        let mut loaded = match loaded {
             Ok(loaded) => loaded,
             Err(error) => {
                 let skipped = |rung| Row::skipped(work, rung, &error.to_string());
@@ -56,22 +66,23 @@ impl Run<'_> {
         };
         match self.options.own {
             true => self.own(work, ours, inputs, copies, take),
-            false => self.peers(work, ours, peers, take),
+            false => self.peers(work, ours, peers.iter_mut().zip(entries), take),
         }
     }
 
-    fn peers(
+    fn peers<'p>(
         &self,
         work: &Work,
         mut ours: Ours<'_, '_>,
-        peers: &mut [Peer],
+        peers: impl Iterator<Item = (&'p mut Peer, Option<Result<Vec<Entry>, String>>)>,
         take: &mut dyn FnMut(Row),
     ) {
-        for peer in peers.iter_mut().filter(|peer| peer.goes_on()) {
+        for (peer, entries) in peers {
             let nothing = peer.nothing();
-            let entries = match peer.load(work, self.options.is_brief()) {
-                Ok(entries) => entries,
-                Err(reason) => {
+            let entries = match entries {
+                None => continue,
+                Some(Ok(entries)) => entries,
+                Some(Err(reason)) => {
                     take(Row::of_peer(work, nothing, &reason));
                     continue;
                 }
@@ -239,7 +250,9 @@ pub(super) fn name_kernels(
             continue;
         };
         for peer in peers.iter_mut().filter(|peer| peer.goes_on()) {
-            for (at, entry) in peer.load(work, true).unwrap_or_default().iter().enumerate() {
+            peer.begin_load(work, true);
+            let entries = peer.end_load().and_then(Result::ok).unwrap_or_default();
+            for (at, entry) in entries.iter().enumerate() {
                 let mut remote = peer.entry(at);
                 if remote.turn(1).is_ok() {
                     let kernels = remote.kernels();

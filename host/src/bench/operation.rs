@@ -1,5 +1,7 @@
 //! The operations that have a description.
 
+use std::time::{Duration, Instant};
+
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
@@ -402,7 +404,7 @@ impl Loaded for OnDevice<'_> {
         (self.launched).map_or_else(String::new, |plan| launched(of, self.variant, &plan))
     }
 
-    fn verify(&self, copy: usize) -> Result<Check, BenchError> {
+    fn verify(&self, copy: usize, within: Option<Duration>) -> Result<Check, BenchError> {
         let Described {
             operation, posed, ..
         } = self.of;
@@ -434,16 +436,19 @@ impl Loaded for OnDevice<'_> {
             false => result.len().div_ceil(PIECES).clamp(1, PIECE),
         };
         let pieces = (0..result.len()).step_by(piece);
-        let pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
+        let mut pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
         let bytes = |run: &std::ops::Range<usize>| {
             let width = ty.bytes();
             &result.bytes()[run.start * width..run.end * width]
         };
-        let none = Check::exact("every element", 0);
+        let begin = Instant::now();
+        let is_late = |run: &std::ops::Range<usize>| {
+            run.start > 0 && within.is_some_and(|within| begin.elapsed() >= within)
+        };
         if one_line {
             let mut before = [0; 4];
-            let mut check: Option<Check> = None;
-            for run in &pieces {
+            let mut checks = Vec::new();
+            for run in pieces.iter().take_while(|run| !is_late(run)) {
                 let part = inputs.iter().map(|(input, _)| input.array(run.clone()));
                 let part = part.collect::<Result<Vec<_>, _>>()?;
                 let mut problem = *problem;
@@ -454,13 +459,9 @@ impl Loaded for OnDevice<'_> {
                     runs: std::slice::from_ref(&(0..run.len())),
                     before: &mut before,
                 })?;
-                let next = compared(ty, bytes(run), &expected)?;
-                check = Some(match check {
-                    Some(check) => check.and(next),
-                    None => next,
-                });
+                checks.push((run.len(), compared(ty, bytes(run), &expected)?));
             }
-            return Ok(check.unwrap_or(none));
+            return Ok(joined(checks, result.len()));
         }
         if let Parts::Windows(windows) = operation.parts {
             return self.windows(windows, inputs, &result);
@@ -471,18 +472,36 @@ impl Loaded for OnDevice<'_> {
             return cross.check(operation, problem, inputs, &result);
         }
         let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
+        // Both ends come first, in case there is no time for all.
+        if let [_, second, .., last] = &mut pieces[..] {
+            std::mem::swap(second, last);
+        }
         let checks = cores::each(pieces.iter(), |run| {
+            if is_late(run) {
+                return Ok(None);
+            }
             let expected = (operation.reference)(Asked {
                 problem,
                 inputs: &inputs,
                 runs: std::slice::from_ref(run),
                 before: &mut [0; 4],
             })?;
-            compared(ty, bytes(run), &expected)
+            Ok(Some((run.len(), compared(ty, bytes(run), &expected)?)))
         });
         let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
-        Ok(checks.into_iter().reduce(Check::and).unwrap_or(none))
+        Ok(joined(checks.into_iter().flatten().collect(), result.len()))
     }
+}
+
+/// The checks of the first pieces of a result, with their elements; says so if it has more.
+fn joined(checks: Vec<(usize, Check)>, len: usize) -> Check {
+    let compared: usize = checks.iter().map(|(elements, _)| elements).sum();
+    let checks = checks.into_iter().map(|(_, check)| check);
+    let mut check = (checks.reduce(Check::and)).unwrap_or(Check::exact("every element", 0));
+    if compared < len {
+        check.how = format!("{}, of {compared} of {len}", check.how);
+    }
+    check
 }
 
 impl OnDevice<'_> {
@@ -553,6 +572,40 @@ fn compared(ty: Type, bytes: &[u8], expected: &Expected) -> Result<Check, BenchE
                 check.near(ty, result.number(at).to_f64(), near);
             }
             Ok(check)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is launched: every output that is compared is wrong.
+    #[test]
+    fn a_check_that_takes_too_long_compares_what_comes_first_and_says_so() {
+        let device = Device::emulator();
+        let posing = Posing::default();
+        // In order, and by many threads.
+        for (name, size) in [
+            ("scan", vec![3 * PIECE + 5]),
+            ("transpose", vec![700, 3_001]),
+        ] {
+            let of = blockwise_ops::find(name).expect("an operation");
+            let ty = of.bench.types[0].0;
+            let work = work_at(of, ty, size.clone(), posing, false).expect("a work");
+            let mut inputs = Inputs::new(3);
+            let loaded = work.problem.load(&device, 1, &mut inputs);
+            let mut loaded = loaded.expect("its inputs");
+            loaded.clear().expect("its outputs");
+            let len = size.iter().product::<usize>();
+            let verify = |within| loaded.verify(0, within).expect("a check");
+            let all = verify(None);
+            assert_eq!((all.wrong, all.how.contains(" of ")), (len as u64, false));
+            assert_eq!(verify(Some(Duration::from_secs(3_600))), all);
+            let some = verify(Some(Duration::ZERO));
+            assert!((1..len as u64).contains(&some.wrong), "{some:?}");
+            let said = format!("of {} of {len}", some.wrong);
+            assert!(some.how.ends_with(&said), "{some:?}");
         }
     }
 }

@@ -72,6 +72,8 @@ pub struct Peer {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<Lines<BufReader<ChildStdout>>>,
+    /// Whether the answer to a work is still to be read.
+    loads: bool,
     failed: Option<PeersError>,
 }
 
@@ -111,6 +113,7 @@ impl Peer {
             input: child.stdin.take(),
             output: child.stdout.take().map(|out| BufReader::new(out).lines()),
             child,
+            loads: false,
             failed: None,
         })
     }
@@ -146,10 +149,22 @@ impl Peer {
         }
     }
 
-    /// Has it load a work and make the inputs. Its ways to do the work; none if it has failed.
-    pub(super) fn load(&mut self, work: &Work, brief: bool) -> Result<Vec<Entry>, String> {
-        match self.ask(&Request::Load(Asked::of(work, brief)))? {
-            Answer::Loaded(mut entries) => {
+    /// Has it load a work and make the inputs, without waiting for it. Nothing if it has failed.
+    pub(super) fn begin_load(&mut self, work: &Work, brief: bool) {
+        self.loads = self.goes_on();
+        if self.loads {
+            self.send(&Request::Load(Asked::of(work, brief)));
+        }
+    }
+
+    /// Its ways to do the work of [`Self::begin_load`], once the inputs are there, or why there are
+    /// none; `None` if it had failed before.
+    pub(super) fn end_load(&mut self) -> Option<Result<Vec<Entry>, String>> {
+        if !std::mem::take(&mut self.loads) {
+            return None;
+        }
+        Some(match self.receive() {
+            Ok(Answer::Loaded(mut entries)) => {
                 for entry in &mut entries {
                     if entry.implementation.is_empty() {
                         entry.implementation.clone_from(&self.name);
@@ -157,8 +172,9 @@ impl Peer {
                 }
                 Ok(entries)
             }
-            _ => Err(self.unexpected()),
-        }
+            Ok(_) => Err(self.unexpected()),
+            Err(reason) => Err(reason),
+        })
     }
 
     /// An entry of the loaded work.
@@ -168,12 +184,24 @@ impl Peer {
 
     /// Asks, and says why there is no answer.
     fn ask(&mut self, request: &Request) -> Result<Answer, String> {
-        let Some(input) = &mut self.input else {
+        self.send(request);
+        self.receive()
+    }
+
+    fn send(&mut self, request: &Request) {
+        if let Some(input) = &mut self.input {
+            // A peer that has ended is told by its exit code when its answer is read.
+            let _ = serde_json::to_writer(&mut *input, request)
+                .map_err(std::io::Error::from)
+                .and_then(|()| writeln!(input))
+                .and_then(|()| input.flush());
+        }
+    }
+
+    fn receive(&mut self) -> Result<Answer, String> {
+        if !self.goes_on() {
             return Err(format!("skipped: {} has failed", self.name));
-        };
-        let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
-        // A peer that has ended is told by its exit code.
-        let _ = writeln!(input, "{line}").and_then(|()| input.flush());
+        }
         let answer = match self.output.as_mut().and_then(Iterator::next) {
             Some(Ok(line)) => serde_json::from_str(&line).map_err(Some),
             Some(Err(error)) => Err(Some(serde_json::Error::io(error))),
@@ -262,6 +290,37 @@ mod tests {
     use super::*;
     use crate::bench::{Sizes, TWIN, tables};
     use blockwise_ops::operation::Tier;
+
+    #[test]
+    fn a_peer_makes_its_inputs_while_others_make_theirs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (script, ours) = (folder.path().join("peer.sh"), folder.path().join("ours"));
+        let waits = format!("until test -e {ours:?}; do sleep 0.01; done");
+        let says = r#"echo '{"loaded": [{"implementation": "", "rung": "a", "policy": ""}]}'"#;
+        std::fs::write(
+            &script,
+            format!("read -r request; {waits}; {says}; read -r last"),
+        )
+        .expect("a script");
+        let (source, shell) = (Source::Script(script.clone()), Path::new("sh"));
+        let mut peer = Peer::start(&source, shell, "emulator").expect("a shell");
+        let work = &tables(&Sizes::Quick)[0];
+        peer.begin_load(work, true);
+        std::fs::write(ours, "").expect("a file");
+        let entries = peer.end_load().expect("it goes on").expect("entries");
+        let entry = (entries[0].implementation.as_str(), entries[0].rung.as_str());
+        assert_eq!(entry, (script.to_str().expect("a name"), "a"));
+        // One that has ended is asked no more.
+        assert_eq!(peer.end_load(), None);
+        peer.begin_load(work, true);
+        let ended = peer
+            .end_load()
+            .expect("it was asked")
+            .expect_err("no answer");
+        assert!(ended.contains("peer.sh failed"), "{ended}");
+        peer.begin_load(work, true);
+        assert_eq!(peer.end_load(), None);
+    }
 
     #[test]
     fn every_rung_has_a_twin_in_cuda_cpp_and_none_where_it_is_not() {

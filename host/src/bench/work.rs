@@ -1,6 +1,7 @@
 //! What is timed, as plain data, and the interface of a family.
 
 use std::fmt;
+use std::time::Duration;
 
 use blockwise::{Device, Type};
 use blockwise_ops::operation::{Given, Near, Operation};
@@ -175,11 +176,12 @@ pub trait Loaded {
     /// What the last launch was, for people: the variant, its kernel, grid and block.
     fn launched(&self) -> String;
 
-    /// Compares the outputs of a copy with the oracle, after all launches so far.
+    /// Compares the outputs of a copy with the oracle, after all launches so far: those that come
+    /// first, at least some, if all of them would take longer than `within`. The check says which.
     ///
     /// # Errors
     /// When the device fails.
-    fn verify(&self, copy: usize) -> Result<Check, BenchError>;
+    fn verify(&self, copy: usize, within: Option<Duration>) -> Result<Check, BenchError>;
 }
 
 /// The outcome of a comparison with the oracle.

@@ -1,7 +1,7 @@
 //! Peers of the benchmark: a script, other builds, and `bench/peers.py` without a GPU.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use blockwise::Device;
 use blockwise_cli::bench::{self, Options, Peer, Sizes, Source};
@@ -250,6 +250,37 @@ fn another_build_is_a_peer_of_its_own_kernels() {
     assert_eq!(theirs.count(), 9);
     let summary = report.summary.expect("a summary");
     assert!(summary.worst[0].other.contains("default: "), "{summary:?}");
+}
+
+/// Whether some of the results are enough, by what a peer is told that a build or a script is.
+fn is_told_brief(source: fn(PathBuf) -> Source) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, told) = (folder.path().join("peer"), folder.path().join("told"));
+    let script = format!(
+        "#!/bin/sh
+        read -r versions; echo '{{\"versions\": {{}}}}'
+        read -r load; echo \"$load\" > {told:?}; echo '{{\"loaded\": []}}'
+        read -r last"
+    );
+    // By another process: a file that this one has open for writing may not be run.
+    let mut copied = std::process::Command::new("sh");
+    copied.args(["-c", r#"printf %s "$1" > "$0" && chmod +x "$0""#]);
+    let copied = copied.arg(&program).arg(script).status();
+    assert!(copied.expect("a shell").success());
+    let peer = Peer::start(&source(program), Path::new("sh"), "emulator").expect("a peer");
+    let options = given(&["sum/f32/default"], &["5003"]);
+    let device = Device::emulator();
+    let report = bench::run(&device, &options, &mut [peer], |_| ()).expect("a report");
+    assert!(report.passed(), "{}", report.table());
+    let told: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(told).unwrap()).expect("a request");
+    told["load"]["brief"].as_bool().expect("an answer")
+}
+
+#[test]
+fn beside_another_build_some_of_the_results_are_compared() {
+    assert!(is_told_brief(Source::Build));
+    assert!(!is_told_brief(Source::Script));
 }
 
 #[test]
