@@ -25,7 +25,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, product_here};
+use crate::here::{pointer_here, product_here, zero_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -33,11 +33,18 @@ use crate::pack::lanes;
 pub const MOST_ROWS: usize = 4;
 /// The most threads of a block.
 pub const THREADS: u32 = 512;
-/// Bytes of a row of B that a group reads: from the shorter to the longer.
-pub const BYTES: [usize; 2] = [32, 128];
+/// The most bytes of a row of B that a group reads.
+pub const MOST_BYTES: usize = 512;
 
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
+
+/// Columns of C that a group computes, which reads `across` of B: one pack less where rows begin
+/// anywhere.
+#[inline(always)]
+pub const fn columns<T>(across: usize, packs: bool) -> usize {
+    across - if packs { 0 } else { lanes::<T>() }
+}
 
 /// C = A · B of a few rows, of each product of a batch.
 ///
@@ -66,19 +73,21 @@ const WARPS: usize = THREADS as usize / WARP;
         rows <= MOST_ROWS,
         across.is_power_of_two(),
         packs <= 1,
-        across >= if packs == 1 { lanes::<T>() } else { 1 },
-        across <= BYTES[1] / size_of::<T>(),
+        across >= lanes::<T>() * (2 - packs),
+        across <= MOST_BYTES / size_of::<T>(),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,
-            cols.div_ceil(across).saturating_mul(batch),
+            cols.div_ceil(columns::<T>(across, packs == 1)).saturating_mul(batch),
             sums.len(),
             tickets.len()
         ),
         slices == 1 || block.y == 1,
-        block.x.is_multiple_of(32),
+        block.x >= 32,
+        block.x.is_power_of_two(),
+        packs == 1 || block.x as usize >= across,
         block.x as u64 * block.y as u64 <= THREADS as u64,
         grid.y as usize == batch,
         block.z == 1
@@ -118,16 +127,15 @@ pub fn matmul_thin<T: Scalar>(
         cols,
         shares_a: of_a == 1,
         across,
+        is_aligned: packs == 1,
+        end: b.as_ptr().wrapping_add(b.len()),
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match (rows, packs == 1) {
-            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6>(),
-            (0 | 1, false) => of.each::<1, 1, 8>(),
-            (2, true) => of.each::<2, { lanes::<T>() }, 4>(),
-            (2, false) => of.each::<2, 1, 8>(),
-            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }>(),
-            (_, false) => of.each::<4, 1, 4>(),
+        match rows {
+            0 | 1 => of.each::<1, { lanes::<T>() }, 6>(),
+            2 => of.each::<2, { lanes::<T>() }, 4>(),
+            _ => of.each::<4, { lanes::<T>() }, { lanes::<T>() }>(),
         }
     }
 }
@@ -142,19 +150,22 @@ struct Thin<T> {
     cols: usize,
     shares_a: bool,
     across: usize,
+    is_aligned: bool,
+    /// Where B ends.
+    end: *const T,
 }
 
 impl<T: Scalar> Thin<T> {
-    /// Computes with sums for ROWS rows and loads of LANES elements of B, N of them in flight.
+    /// Computes with sums for ROWS rows and loads of LANES elements of B, which are a pack, N of
+    /// them in flight.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
-    /// aligned to LANES elements, and a row is a whole number of them. All threads of the launch
-    /// call it, with the kernel's shape.
+    /// The operands have the lengths and the alignment that the kernel requires. There are at most
+    /// ROWS rows. All threads of the launch call it, with the kernel's shape.
     #[inline(always)]
     unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize>(&self) {
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
-        let slots = shared_array![u64; WARPS * MOST_ROWS * 16].cast::<T>();
+        let slots = shared_array![u64; WARPS * MOST_ROWS * MOST_BYTES / 8].cast::<T>();
         let last = shared_array![u32; 1];
         let Self { across, cols, .. } = *self;
         let t = thread::thread_idx_x() as usize;
@@ -171,13 +182,15 @@ impl<T: Scalar> Thin<T> {
         // SAFETY: blocks have whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
         let slots = slots.wrapping_add(y * warps * ROWS * across);
-        let groups = (cols + across - 1) >> (across as u32).trailing_zeros();
+        let columns = columns::<T>(across, self.is_aligned);
+        // Computed where it is needed, which is only with slices.
+        let groups = || (cols + zero_here()).div_ceil(columns.max(1));
         let mut number = thread::block_idx_z() as usize;
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut first = thread::block_idx_x() as usize * high;
-            while first < groups {
-                let left = (first + y) * across;
+            while first * columns < cols {
+                let left = (first + y) * columns;
                 let col = left + x * LANES;
                 // SAFETY: passed on to the caller.
                 let own = unsafe {
@@ -210,7 +223,7 @@ impl<T: Scalar> Thin<T> {
                     if self.to.slices > 1
                         && self
                             .to
-                            .is_last(product_here() * groups + first, t == 0, last)
+                            .is_last(product_here() * groups() + first, t == 0, last)
                     {
                         self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
@@ -227,10 +240,12 @@ impl<T: Scalar> Thin<T> {
     #[inline(always)]
     fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
         let shift = (self.across as u32).trailing_zeros();
+        let columns = columns::<T>(self.across, self.is_aligned);
         let mut out = thread::thread_idx_x() as usize;
         while out < ROWS << shift {
-            let (row, col) = (out >> shift, left + (out & (self.across - 1)));
-            if row < self.rows && col < self.cols {
+            let (row, at) = (out >> shift, out & (self.across - 1));
+            let col = left + at;
+            if row < self.rows && col < self.cols && at < columns {
                 each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
@@ -250,22 +265,67 @@ impl<T: Scalar> Thin<T> {
         col: usize,
         wide: usize,
     ) -> [[T; LANES]; ROWS] {
-        let count = if col < self.cols && first < end {
-            (end - first + at_once - 1) >> (at_once as u32).trailing_zeros()
-        } else {
-            0
-        };
         let product = product_here();
         let above = if self.shares_a {
             0
         } else {
             product * self.rows
         };
-        let mut of_a = self.a.wrapping_add(above * self.inner + first);
-        let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols + col);
+        // Elements by which this row of B begins behind a pack, and all others of this thread.
+        let skew = match self.is_aligned {
+            true => 0,
+            false => {
+                let row = (product * self.inner + first) * self.cols;
+                (self.b.addr() / size_of::<T>() + row) % LANES
+            }
+        };
+        let mut count = if col < self.cols + skew && first < end {
+            (end - first + at_once - 1) >> (at_once as u32).trailing_zeros()
+        } else {
+            0
+        };
         let mut own = [[T::ZERO; LANES]; ROWS];
+        // Adds row k of B's, whose pack here B may begin in or end in.
+        let clipped = |k: usize, own: &mut [[T; LANES]; ROWS]| {
+            let row = (product * self.inner + k) * self.cols;
+            let of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
+            let of_a = self.a.wrapping_add(above * self.inner + k);
+            unrolled::<LANES>(|lane| {
+                let of_b = of_b.wrapping_add(lane);
+                if self.b <= of_b && of_b < self.end {
+                    unrolled::<ROWS>(|row| {
+                        if row < self.rows {
+                            let of_a = of_a.wrapping_add(row * self.inner);
+                            // SAFETY: elements of A and of B.
+                            let (a, b) = unsafe { (of_a.read(), of_b.read()) };
+                            own[row][lane] = a.mul_add(b, own[row][lane]);
+                        }
+                    });
+                }
+            });
+        };
+        let mut from = first;
+        let mut ends = false;
+        if !self.is_aligned && count > 0 {
+            // These packs are the thread's first and last, so that no sum changes its order.
+            let last = first + (count - 1) * at_once;
+            let row = (product * self.inner + last) * self.cols;
+            let of_last = self.b.wrapping_add(row + col).wrapping_sub(skew);
+            let of_first = of_last.wrapping_sub((last - first) * self.cols);
+            ends = of_last.wrapping_add(LANES) > self.end;
+            if of_first < self.b {
+                clipped(first, &mut own);
+                from += at_once;
+                count -= 1;
+                ends = ends && count > 0;
+            }
+            count -= usize::from(ends);
+        }
+        let mut of_a = self.a.wrapping_add(above * self.inner + from);
+        let row = (product * self.inner + from) * self.cols;
+        let mut of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
         let load = |inside: bool| {
-            // SAFETY: columns of a row of B in the slice; the same elements of A.
+            // SAFETY: a pack inside B; elements of A.
             let loaded = unsafe {
                 let b = load_if::<T, LANES>(of_b, inside);
                 let a: [T; ROWS] = core::array::from_fn(|row| {
@@ -287,6 +347,33 @@ impl<T: Scalar> Thin<T> {
             });
         };
         in_flight::<_, N>(count, load, add);
+        if ends {
+            clipped(from + count * at_once, &mut own);
+        }
+        if !self.is_aligned {
+            // Moves the sums so that each lane has those of the same columns, whatever its rows.
+            unrolled::<ROWS>(|row| {
+                let mut window = [T::ZERO; 8];
+                unrolled::<LANES>(|lane| {
+                    window[lane] = own[row][lane];
+                    // SAFETY: all lanes are here.
+                    (window[LANES + lane], _) = unsafe {
+                        warp::warp_shuffle_down(u32::MAX, own[row][lane], 1, WARP as u32)
+                    };
+                });
+                unrolled::<2>(|half| {
+                    let by = 2 >> half;
+                    if by < LANES {
+                        unrolled::<5>(|lane| {
+                            if lane + 1 < LANES + by && skew & by != 0 {
+                                window[lane] = window[lane + by];
+                            }
+                        });
+                    }
+                });
+                unrolled::<LANES>(|lane| own[row][lane] = window[lane]);
+            });
+        }
         let mut delta = WARP / 2;
         while delta >= wide {
             unrolled::<ROWS>(|row| {

@@ -67,7 +67,13 @@ impl Division {
 
     fn fits(self, [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
         match self {
-            Self::Thin { lanes, .. } => rows <= thin::MOST_ROWS && lanes <= widest(bytes),
+            Self::Thin {
+                lanes: shared,
+                threads,
+            } => {
+                let across = shared * lanes(bytes);
+                rows <= thin::MOST_ROWS && across <= (threads as usize).min(widest(bytes))
+            }
             Self::Rows => bytes == 4 && rows <= few_rows::MOST_ROWS,
             Self::Columns { team, packs } => {
                 let whole = cols <= 1 && inner.is_multiple_of(lanes(bytes));
@@ -87,12 +93,11 @@ impl Division {
         let packs_of_b = b && cols.is_multiple_of(pack);
         match self {
             Self::Thin { lanes, threads } => {
-                let packs = packs_of_b && lanes * pack <= widest(bytes);
-                let across = if packs { lanes * pack } else { lanes };
                 let instance = lanes.trailing_zeros() - LANES[0].trailing_zeros();
+                let across = lanes * pack;
                 Few {
-                    which: [packs.into(), instance as u8],
-                    groups: cols.div_ceil(across),
+                    which: [packs_of_b.into(), instance as u8],
+                    groups: cols.div_ceil(by_width!(bytes, T => thin::columns::<T>(across, packs_of_b))),
                     block: [threads, (256 / threads).max(1)],
                     shared_bytes: 0,
                 }
@@ -116,9 +121,9 @@ impl Division {
     }
 }
 
-/// The most columns of a group of up to four rows.
+/// The most columns of B that a group of up to four rows reads.
 const fn widest(bytes: usize) -> usize {
-    thin::BYTES[1] / bytes
+    thin::MOST_BYTES / bytes
 }
 
 /// The most products of a batch. Each is a layer of the grid along y, and CUDA allows this many.
@@ -272,42 +277,49 @@ fn rows_thin(
     at_once: usize,
 ) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
-    let [narrowest, widest] = thin::BYTES.map(|all| all / bytes);
-    // A group has columns of one product.
-    let widest = match batch {
-        1 => widest,
-        _ => cols.next_power_of_two().clamp(narrowest, widest),
+    // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
+    let [narrow, wide] = if packs { [2, 8] } else { [4, 16] };
+    let columns = |shared: usize| {
+        let across = shared * lanes(bytes);
+        by_width!(bytes, T => thin::columns::<T>(across, packs))
     };
-    let lanes_of = |across: usize| if packs { across / lanes(bytes) } else { across };
-    let with = |narrow: bool, threads: u32, slices: usize| {
-        let lanes = lanes_of(if narrow { narrowest } else { widest });
+    // A group has columns of one product.
+    let wide = match batch {
+        1 => wide,
+        _ => (cols.div_ceil(lanes(bytes)) + usize::from(!packs))
+            .next_power_of_two()
+            .clamp(narrow, wide),
+    };
+    let with = |lanes: usize, threads: u32, slices: usize| {
         let slices = slices.clamp(1, MOST_SLICES);
         (Division::Thin { lanes, threads }, slices)
     };
-    let groups = cols.div_ceil(widest).saturating_mul(batch);
+    let groups = cols.div_ceil(columns(wide)).saturating_mul(batch);
     let cols = cols.saturating_mul(batch);
     if batch != 1 && groups > 2 * at_once {
         // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
         // groups of 32 threads, 27.8 of 256.
-        return with(false, if inner <= 512 { 32 } else { 64 }, 1);
+        let threads = if inner <= 512 { 32 } else { 64 };
+        return with(wide, threads.max((wide * lanes(bytes)) as u32), 1);
     }
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
-        let down = inner.div_ceil(4) * lanes_of(widest);
-        let threads = down.next_power_of_two().clamp(32, 256) as u32;
-        return with(false, threads, 1);
+        let down = inner.div_ceil(4) * wide;
+        let least = 32.max(wide * lanes(bytes));
+        let threads = down.next_power_of_two().clamp(least, 256) as u32;
+        return with(wide, threads, 1);
     }
     // The rows of B that a narrow group has in flight.
-    let round = 512 * 6 / (thin::BYTES[0] / if packs { 16 } else { bytes });
+    let round = 512 * 6 / narrow;
     if cols <= 1024 / bytes && inner > 2 * round {
-        with(true, 256, (inner / 128).min(16))
+        with(narrow, 256, (inner / 128).min(16))
     } else if cols <= 8192 / bytes && inner.saturating_mul(cols.saturating_mul(bytes)) < 8_000_000 {
-        with(true, if inner > round / 2 { 512 } else { 256 }, 1)
+        with(narrow, if inner > round / 2 { 512 } else { 256 }, 1)
     } else if inner > 512 {
         let threads = if groups <= at_once { 512 } else { 256 };
-        with(false, threads, (at_once / groups.max(1)).min(inner / 512))
+        with(wide, threads, (at_once / groups.max(1)).min(inner / 512))
     } else {
-        with(false, 256, 1)
+        with(wide, 256, 1)
     }
 }
 
