@@ -1,6 +1,7 @@
 //! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows
 //! × cols.
 
+pub mod anywhere;
 pub(crate) mod asm;
 pub mod direct;
 pub mod few_cols;

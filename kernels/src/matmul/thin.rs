@@ -23,11 +23,12 @@ use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
+use super::anywhere::{columns, load_clipped, turn};
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
 use crate::here::{pointer_here, product_here, zero_here};
 use crate::number::Scalar;
-use crate::pack::lanes;
+use crate::pack::{elements_behind, lanes};
 
 /// The most rows of A and C.
 pub const MOST_ROWS: usize = 4;
@@ -38,13 +39,6 @@ pub const MOST_BYTES: usize = 512;
 
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
-
-/// Columns of C that a group computes, which reads `across` of B: one pack less where rows begin
-/// anywhere.
-#[inline(always)]
-pub const fn columns<T>(across: usize, packs: bool) -> usize {
-    across - if packs { 0 } else { lanes::<T>() }
-}
 
 /// C = A · B of a few rows, of each product of a batch.
 ///
@@ -276,7 +270,7 @@ impl<T: Scalar> Thin<T> {
             true => 0,
             false => {
                 let row = (product * self.inner + first) * self.cols;
-                (self.b.addr() / size_of::<T>() + row) % LANES
+                elements_behind(self.b.wrapping_add(row))
             }
         };
         let mut count = if col < self.cols + skew && first < end {
@@ -290,17 +284,13 @@ impl<T: Scalar> Thin<T> {
             let row = (product * self.inner + k) * self.cols;
             let of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
             let of_a = self.a.wrapping_add(above * self.inner + k);
-            unrolled::<LANES>(|lane| {
-                let of_b = of_b.wrapping_add(lane);
-                if self.b <= of_b && of_b < self.end {
-                    unrolled::<ROWS>(|row| {
-                        if row < self.rows {
-                            let of_a = of_a.wrapping_add(row * self.inner);
-                            // SAFETY: elements of A and of B.
-                            let (a, b) = unsafe { (of_a.read(), of_b.read()) };
-                            own[row][lane] = a.mul_add(b, own[row][lane]);
-                        }
-                    });
+            // SAFETY: B's elements are readable.
+            let b: [T; LANES] = unsafe { load_clipped(of_b, [self.b, self.end]) };
+            unrolled::<ROWS>(|row| {
+                if row < self.rows {
+                    // SAFETY: an element of A.
+                    let a = unsafe { of_a.wrapping_add(row * self.inner).read() };
+                    unrolled::<LANES>(|lane| own[row][lane] = a.mul_add(b[lane], own[row][lane]));
                 }
             });
         };
@@ -353,25 +343,8 @@ impl<T: Scalar> Thin<T> {
         if !self.is_aligned {
             // Moves the sums so that each lane has those of the same columns, whatever its rows.
             unrolled::<ROWS>(|row| {
-                let mut window = [T::ZERO; 8];
-                unrolled::<LANES>(|lane| {
-                    window[lane] = own[row][lane];
-                    // SAFETY: all lanes are here.
-                    (window[LANES + lane], _) = unsafe {
-                        warp::warp_shuffle_down(u32::MAX, own[row][lane], 1, WARP as u32)
-                    };
-                });
-                unrolled::<2>(|half| {
-                    let by = 2 >> half;
-                    if by < LANES {
-                        unrolled::<5>(|lane| {
-                            if lane + 1 < LANES + by && skew & by != 0 {
-                                window[lane] = window[lane + by];
-                            }
-                        });
-                    }
-                });
-                unrolled::<LANES>(|lane| own[row][lane] = window[lane]);
+                // SAFETY: all lanes are here.
+                unsafe { turn(&mut own[row], skew) };
             });
         }
         let mut delta = WARP / 2;

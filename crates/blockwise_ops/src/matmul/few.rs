@@ -3,7 +3,7 @@
 
 use blockwise::DeviceProperties;
 use kernels::matmul::slices::MOST_SLICES;
-use kernels::matmul::{few_cols, few_rows, thin};
+use kernels::matmul::{anywhere, few_cols, few_rows, thin};
 
 use super::extents;
 use super::vectors::lanes;
@@ -97,7 +97,9 @@ impl Division {
                 let across = lanes * pack;
                 Few {
                     which: [packs_of_b.into(), instance as u8],
-                    groups: cols.div_ceil(by_width!(bytes, T => thin::columns::<T>(across, packs_of_b))),
+                    groups: cols.div_ceil(
+                        by_width!(bytes, T => anywhere::columns::<T>(across, packs_of_b)),
+                    ),
                     block: [threads, (256 / threads).max(1)],
                     shared_bytes: 0,
                 }
@@ -281,7 +283,7 @@ fn rows_thin(
     let [narrow, wide] = if packs { [2, 8] } else { [4, 16] };
     let columns = |shared: usize| {
         let across = shared * lanes(bytes);
-        by_width!(bytes, T => thin::columns::<T>(across, packs))
+        by_width!(bytes, T => anywhere::columns::<T>(across, packs))
     };
     // A group has columns of one product.
     let wide = match batch {
