@@ -371,6 +371,79 @@ fn operands_at_any_address() {
     }
 }
 
+/// B is read by aligned packs wherever it begins, and what lies beside it changes nothing: neither
+/// does the address change a bit.
+#[test]
+fn few_rows_at_every_address() {
+    fn check<T: Precision + Draw>(
+        device: &Device,
+        nan: T,
+        shape: [usize; 3],
+        slices: u32,
+        instance: Option<u8>,
+    ) {
+        let [rows, inner, cols] = shape;
+        let (a, b) = (matrix::<T>(41, rows, inner), matrix::<T>(42, inner, cols));
+        let expected = oracle::matmul::<T>(a.view(), b.view());
+        let a = device.upload(a.as_slice().expect("rows")).expect("room");
+        let options = Options {
+            count: NonZeroU32::new(slices),
+            instance,
+            ..Options::of(&FEW)
+        };
+        let mut first: Option<Array2<T>> = None;
+        for offset in 0..16 / size_of::<T>() {
+            let mut elements = vec![nan; offset];
+            elements.extend(b.iter().copied());
+            let end = elements.len();
+            elements.extend([nan; 5]);
+            let b = device.upload(&elements).expect("room");
+            let mut c = device.zeros::<T>(rows * cols).expect("room");
+            let (a, b) = (
+                Matrix::new(a.view(..), rows, inner),
+                Matrix::new(b.view(offset..end), inner, cols),
+            );
+            matmul_buffers(device, a, b, c.view_mut(..), &options).expect("a launch");
+            let c = c.to_vec().expect("the copy");
+            let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
+            let case = (T::NAME, shape, offset, options);
+            check::close(device, case, &c, &expected);
+            check::same_bits(case, first.get_or_insert(c.clone()), &c);
+        }
+    }
+    // Up to 32 threads a row of B, in 32 to 512 threads; sixteen rows.
+    let instances = [
+        None,
+        Some(0),
+        Some(6),
+        Some(12),
+        Some(18),
+        Some(22),
+        Some(25),
+    ];
+    for device in devices() {
+        for (shape, slices) in [
+            ([1, 40, 36], 1),
+            ([1, 1, 3], 1),
+            ([1, 5, 1], 1),
+            ([1, 70, 131], 2),
+            ([2, 33, 35], 1),
+            ([3, 131, 50], 3),
+            ([4, 64, 124], 2),
+            ([7, 75, 125], 2),
+            ([16, 90, 132], 1),
+            ([9, 1100, 6], 1),
+        ] {
+            for instance in instances {
+                check::<f32>(device, f32::NAN, shape, slices, instance);
+                if shape[0] <= 4 {
+                    check::<f64>(device, f64::NAN, shape, slices, instance);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn no_inner_extent_gives_zeros() {
     for device in devices() {
