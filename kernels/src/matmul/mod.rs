@@ -15,6 +15,7 @@ pub mod pipelined;
 pub mod pitched;
 pub mod policy;
 pub mod register_tile;
+pub mod short;
 pub mod sliced;
 pub mod slices;
 pub mod small;
