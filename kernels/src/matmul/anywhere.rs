@@ -14,6 +14,7 @@
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
+use super::asm::load_if;
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -66,10 +67,8 @@ pub(super) unsafe fn load_clipped<T: Scalar, const LANES: usize>(
     let mut loaded = [T::ZERO; LANES];
     unrolled::<LANES>(|lane| {
         let from = from.wrapping_add(lane);
-        if b <= from && from < end {
-            // SAFETY: an element of B.
-            loaded[lane] = unsafe { from.read() };
-        }
+        // SAFETY: an element of B.
+        [loaded[lane]] = unsafe { load_if(from, b <= from && from < end) };
     });
     loaded
 }

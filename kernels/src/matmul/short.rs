@@ -27,8 +27,9 @@ use crate::pack::{Pack, elements_behind, lanes};
 pub const DEPTH: usize = 8;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// The most threads that share a row of C, and the most rows of a block.
+/// The most threads that share a row of C.
 pub const WIDEST: usize = 32;
+/// The most rows of a block.
 pub const HIGHEST: usize = 256;
 
 /// Groups of `wide` packs that cover a row of C, wherever it begins.
@@ -58,7 +59,7 @@ pub const fn groups<T>(cols: usize, wide: usize) -> usize {
         wide <= WIDEST,
         high >= 1,
         high <= HIGHEST,
-        [block.x, block.y, block.z] == [THREADS, 1, 1]
+        [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
     )
 )]
 #[allow(

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use blockwise::{Device, Matrix, Type};
 use blockwise_ops::matmul::{
     DIRECT, DirectTiles, FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE,
-    SLICED, SLICED_COPY, SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
+    SHORT, SLICED, SLICED_COPY, SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
 };
 use blockwise_ops::operation::Call;
 use blockwise_ops::oracle::{self, Precision};
@@ -63,6 +63,7 @@ pub(super) fn takes(
     let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
     let is_small = inner * (rows + cols) * ty.bytes() <= 64 << 10;
     let fits = fits && (*kernel != SMALL || is_small);
+    let fits = fits && (*kernel != SHORT || inner <= 8);
     kernel.takes(ty) && fits && *kernel != TENSOR
 }
 
@@ -551,7 +552,7 @@ proptest! {
         let a = matrix::<f64>(39, rows, cols);
         for device in devices() {
             for &kernel in MATMUL.variants {
-                if !takes(kernel, Type::F64, (rows, rows, cols)) {
+                if ![rows, cols].iter().all(|&inner| takes(kernel, Type::F64, (rows, inner, cols))) {
                     continue;
                 }
                 let options = Options::of(kernel);

@@ -2,7 +2,7 @@
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    direct, few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile,
+    direct, few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, short,
     sliced, slices, small, split, tensor, thin, tiled,
 };
 use kernels::raw;
@@ -418,6 +418,33 @@ pub(super) static SMALL: &[Kernel] = &[
     small!(F64 f64, 0),
     small!(F64 f64, 1),
 ];
+
+/// Kernels that take the elements, the extents, and the shape of a block.
+macro_rules! short {
+    ($Type:ident $t:ident) => {
+        kernel!(
+            Takes::Type(Type::$Type),
+            [0, 0],
+            short::matmul_short<$t>,
+            |of| {
+                let ([rows, inner, cols, _], [wide, high]) =
+                    (of.problem.extents, super::short::block(&of.problem));
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.inputs[1].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    rows,
+                    inner,
+                    cols,
+                    wide,
+                    high,
+                )
+            }
+        )
+    };
+}
+
+pub(super) static SHORT: &[Kernel] = &[short!(F32 f32), short!(F64 f64)];
 
 /// The inputs are the terms of A and B and their ranges.
 pub(super) static TENSOR: &[Kernel] = &[
