@@ -285,19 +285,25 @@ impl<T: Scalar> FewRows<T> {
         of_b = of_b.wrapping_sub(skew);
         let mut row_of_b = warp;
         let mut batch = || -> [[T; LANES]; IN_FLIGHT] {
-            let mut batch = [[T::ZERO; LANES]; IN_FLIGHT];
+            let (mut batch, mut clipped) = ([[T::ZERO; LANES]; IN_FLIGHT], [false; IN_FLIGHT]);
             unrolled::<IN_FLIGHT>(|i| {
                 let inside = row_of_b < len && exists;
-                let clipped = of_b < self.b || of_b.wrapping_add(LANES) > self.end;
+                let whole = self.b <= of_b && of_b.wrapping_add(LANES) <= self.end;
+                clipped[i] = inside && !whole;
                 // SAFETY: a pack of B.
-                batch[i] = unsafe { load_if(of_b, inside && !clipped) };
-                if inside && clipped {
-                    // SAFETY: B's elements are readable.
-                    batch[i] = unsafe { load_clipped(of_b, [self.b, self.end]) };
-                }
+                batch[i] = unsafe { load_if(of_b, inside && whole) };
                 of_b = pointer_here(of_b.wrapping_add(WARPS * self.cols));
                 row_of_b += WARPS;
             });
+            if clipped.iter().any(|&clipped| clipped) {
+                unrolled::<IN_FLIGHT>(|i| {
+                    if clipped[i] {
+                        let from = of_b.wrapping_sub((IN_FLIGHT - i) * WARPS * self.cols);
+                        // SAFETY: B's elements are readable.
+                        batch[i] = unsafe { load_clipped(from, [self.b, self.end]) };
+                    }
+                });
+            }
             batch
         };
         let mut multiply = |b: &[[T; LANES]; IN_FLIGHT], k: usize| {
