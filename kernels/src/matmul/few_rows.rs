@@ -23,12 +23,11 @@ use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
-use super::anywhere::{self, load_clipped, turn};
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
 use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
-use crate::pack::{Pack, elements_behind, lanes};
+use crate::pack::{Pack, lanes};
 
 /// The most rows of A and C.
 pub const MOST_ROWS: usize = 16;
@@ -36,6 +35,8 @@ pub const MOST_ROWS: usize = 16;
 pub const THREADS: u32 = 256;
 /// Bytes of dynamic shared memory: the warps' sums of 16 rows fill them.
 pub const SHARED_BYTES: usize = 64 << 10;
+/// Columns of a lane, where single elements are loaded.
+const SINGLE: usize = 2;
 /// Rows of B that a warp loads together.
 const IN_FLIGHT: usize = 4;
 /// Elements of A that a lane loads together.
@@ -44,9 +45,9 @@ const COPIED: usize = 8;
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
 
-/// Columns that a block owns, where rows of B are whole packs or begin anywhere.
+/// Columns that a block owns, where B is loaded in packs or in single elements.
 pub const fn columns<T>(packs: bool) -> usize {
-    anywhere::columns::<T>(WARP * lanes::<T>(), packs)
+    WARP * if packs { lanes::<T>() } else { SINGLE }
 }
 
 /// Elements between columns of A in shared memory: whole packs.
@@ -129,14 +130,16 @@ pub fn matmul_few_rows<T: Scalar>(
         inner,
         cols,
         shares_a: of_a == 1,
-        is_aligned: packs == 1,
-        end: b.as_ptr().wrapping_add(b.len()),
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match rows <= 8 {
-            true => of.each::<8, { lanes::<T>() }, { lanes::<T>() }>(),
-            false => of.each::<16, { lanes::<T>() }, { 2 * lanes::<T>() }>(),
+        match (rows <= 8, packs == 1) {
+            (true, false) => of.each::<8, SINGLE, 1, SINGLE, SINGLE>(),
+            (false, false) => of.each::<16, SINGLE, 1, SINGLE, { 2 * SINGLE }>(),
+            (true, true) => of.each::<8, { lanes::<T>() }, { lanes::<T>() }, 1, { lanes::<T>() }>(),
+            (false, true) => {
+                of.each::<16, { lanes::<T>() }, { lanes::<T>() }, 1, { 2 * lanes::<T>() }>()
+            }
         }
     }
 }
@@ -150,64 +153,63 @@ struct FewRows<T> {
     inner: usize,
     cols: usize,
     shares_a: bool,
-    is_aligned: bool,
-    /// Where B ends.
-    end: *const T,
 }
 
 /// One element of each row and column of a thread.
 type Own<T, const ROWS: usize, const COLS: usize> = [[T; COLS]; ROWS];
 
 impl<T: Scalar> FewRows<T> {
-    /// Computes with sums for ROWS rows and LANES columns a lane, which are a pack. A thread then
-    /// has EACH outputs.
+    /// Computes with sums for ROWS rows and COLS columns a lane, by LOADS loads of LANES elements.
+    /// A
+    /// thread then has EACH outputs.
     ///
     /// # Safety
-    /// The operands have the lengths and the alignment that the kernel requires. There are at most
-    /// ROWS rows. All threads of the launch call it, with the kernel's shape.
+    /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
+    /// aligned to LANES elements, and a row is a whole number of them. All threads of the launch
+    /// call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn each<const ROWS: usize, const LANES: usize, const EACH: usize>(&self) {
+    unsafe fn each<
+        const ROWS: usize,
+        const COLS: usize,
+        const LANES: usize,
+        const LOADS: usize,
+        const EACH: usize,
+    >(
+        &self,
+    ) {
         const {
-            assert!(EACH * WARPS == ROWS * LANES);
-            assert!(ROWS * LANES * WARP * WARPS * size_of::<T>() <= SHARED_BYTES);
+            assert!(COLS == LANES * LOADS && EACH * WARPS == ROWS * COLS);
+            assert!(ROWS * COLS * WARP * WARPS * size_of::<T>() <= SHARED_BYTES);
         };
         let room = dynamic_shared_mem::<T>();
         let last = shared_array![u32; 1];
         let t = thread::thread_idx_x() as usize;
         // SAFETY: blocks are whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
-        let across = WARP * LANES;
-        let columns = columns::<T>(self.is_aligned);
-        let groups = self.cols.div_ceil(columns);
+        let across = WARP * COLS;
+        let groups = self.cols.div_ceil(across);
         let mut number = thread::block_idx_z() as usize;
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut group = thread::block_idx_x() as usize;
             while group < groups {
-                let left = group * columns;
-                let mut own = [[T::ZERO; LANES]; ROWS];
+                let left = group * across;
+                let mut own = [[T::ZERO; COLS]; ROWS];
                 let mut done = 0;
                 while done < len {
                     let now = chunk::<T>(ROWS).min(len - done);
                     let at = (begin + done, now, left);
                     // SAFETY: passed on to the caller; shared memory has room for it.
-                    unsafe { self.part::<ROWS, LANES>(&mut own, at, room) };
+                    unsafe { self.part::<ROWS, COLS, LANES, LOADS>(&mut own, at, room) };
                     done += now;
-                }
-                if !self.is_aligned {
-                    let skew = self.skew(begin + warp);
-                    unrolled::<ROWS>(|row| {
-                        // SAFETY: whole warps are here.
-                        unsafe { turn(&mut own[row], skew) };
-                    });
                 }
                 // SAFETY: each output of each warp has one lane, and one slot; after the barrier
                 // each output has one thread.
                 unsafe {
                     let slots = room.wrapping_add(warp * ROWS * across);
                     unrolled::<ROWS>(|row| {
-                        unrolled::<LANES>(|col| {
-                            let at = row * across + t % WARP * LANES + col;
+                        unrolled::<COLS>(|col| {
+                            let at = row * across + column::<LANES>(t % WARP, col);
                             slots.wrapping_add(at).write(own[row][col]);
                         });
                     });
@@ -217,7 +219,7 @@ impl<T: Scalar> FewRows<T> {
                     let output = |i: usize| {
                         let out = t + i * THREADS as usize;
                         let (row, col) = (out / across, left + out % across);
-                        let exists = row < self.rows && col < self.cols && out % across < columns;
+                        let exists = row < self.rows && col < self.cols;
                         exists.then_some((above + row) * self.cols + col)
                     };
                     unrolled::<EACH>(|i| {
@@ -247,15 +249,6 @@ impl<T: Scalar> FewRows<T> {
         }
     }
 
-    /// Elements by which rows k, k + 8, … of B begin behind a pack.
-    #[inline(always)]
-    fn skew(&self, k: usize) -> usize {
-        elements_behind(
-            self.b
-                .wrapping_add((product_here() * self.inner + k) * self.cols),
-        )
-    }
-
     /// Adds to `own` what `len` elements of the inner extent from `first` on give, for the columns
     /// from `left` on.
     ///
@@ -263,9 +256,9 @@ impl<T: Scalar> FewRows<T> {
     /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in the
     /// block uses it until the call returns.
     #[inline(always)]
-    unsafe fn part<const ROWS: usize, const LANES: usize>(
+    unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
         &self,
-        own: &mut Own<T, ROWS, LANES>,
+        own: &mut Own<T, ROWS, COLS>,
         (first, len, left): (usize, usize, usize),
         room: *mut T,
     ) {
@@ -274,39 +267,24 @@ impl<T: Scalar> FewRows<T> {
         // SAFETY: blocks are whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
         let pitch = pitch::<T>(ROWS);
+        let cols: [usize; LOADS] =
+            core::array::from_fn(|load| left + column::<LANES>(lane, load * LANES));
         let above = product_here() * self.inner + first + warp;
-        let skew = match self.is_aligned {
-            true => 0,
-            false => self.skew(first + warp),
-        };
-        let col = left + lane * LANES;
-        let exists = col < self.cols + skew;
-        let mut of_b = self.b.wrapping_add(above * self.cols + col);
-        of_b = of_b.wrapping_sub(skew);
+        let mut of_b = self.b.wrapping_add(above * self.cols);
         let mut row_of_b = warp;
-        let mut batch = || -> [[T; LANES]; IN_FLIGHT] {
-            let (mut batch, mut clipped) = ([[T::ZERO; LANES]; IN_FLIGHT], [false; IN_FLIGHT]);
-            unrolled::<IN_FLIGHT>(|i| {
-                let inside = row_of_b < len && exists;
-                let whole = self.b <= of_b && of_b.wrapping_add(LANES) <= self.end;
-                clipped[i] = inside && !whole;
-                // SAFETY: a pack of B.
-                batch[i] = unsafe { load_if(of_b, inside && whole) };
+        let mut batch = || -> [[[T; LANES]; LOADS]; IN_FLIGHT] {
+            core::array::from_fn(|_| {
+                let inside = row_of_b < len;
+                // SAFETY: columns of a row of B.
+                let loaded = cols.map(|col| unsafe {
+                    load_if(of_b.wrapping_add(col), inside && col < self.cols)
+                });
                 of_b = pointer_here(of_b.wrapping_add(WARPS * self.cols));
                 row_of_b += WARPS;
-            });
-            if clipped.iter().any(|&clipped| clipped) {
-                unrolled::<IN_FLIGHT>(|i| {
-                    if clipped[i] {
-                        let from = of_b.wrapping_sub((IN_FLIGHT - i) * WARPS * self.cols);
-                        // SAFETY: B's elements are readable.
-                        batch[i] = unsafe { load_clipped(from, [self.b, self.end]) };
-                    }
-                });
-            }
-            batch
+                loaded
+            })
         };
-        let mut multiply = |b: &[[T; LANES]; IN_FLIGHT], k: usize| {
+        let mut multiply = |b: &[[[T; LANES]; LOADS]; IN_FLIGHT], k: usize| {
             unrolled::<IN_FLIGHT>(|i| {
                 let k = k + i * WARPS;
                 if k < len {
@@ -317,9 +295,10 @@ impl<T: Scalar> FewRows<T> {
                             let four = unsafe { pack(of_a.wrapping_add(row)) };
                             unrolled::<4>(|in_pack| {
                                 if in_pack < lanes::<T>() {
-                                    unrolled::<LANES>(|col| {
+                                    unrolled::<COLS>(|col| {
                                         let sum = &mut own[row + in_pack][col];
-                                        *sum = four[in_pack].mul_add(b[i][col], *sum);
+                                        let b = b[i][col / LANES][col % LANES];
+                                        *sum = four[in_pack].mul_add(b, *sum);
                                     });
                                 }
                             });
@@ -369,6 +348,12 @@ impl<T: Scalar> FewRows<T> {
         // Orders the reads of A before the next writes to shared memory.
         thread::sync_threads();
     }
+}
+
+/// Column `col` of a lane among those of the block: lanes have neighbouring runs of LANES.
+#[inline(always)]
+const fn column<const LANES: usize>(lane: usize, col: usize) -> usize {
+    col / LANES * WARP * LANES + lane * LANES + col % LANES
 }
 
 /// Loads 16 bytes, and repeats them up to four elements.

@@ -121,15 +121,17 @@ pub fn matmul_thin<T: Scalar>(
         cols,
         shares_a: of_a == 1,
         across,
-        is_aligned: packs == 1,
         end: b.as_ptr().wrapping_add(b.len()),
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match rows {
-            0 | 1 => of.each::<1, { lanes::<T>() }, 6>(),
-            2 => of.each::<2, { lanes::<T>() }, 4>(),
-            _ => of.each::<4, { lanes::<T>() }, { lanes::<T>() }>(),
+        match (rows, packs == 1) {
+            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6, true>(),
+            (0 | 1, false) => of.each::<1, { lanes::<T>() }, 6, false>(),
+            (2, true) => of.each::<2, { lanes::<T>() }, 4, true>(),
+            (2, false) => of.each::<2, { lanes::<T>() }, 4, false>(),
+            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }, true>(),
+            (_, false) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }, false>(),
         }
     }
 }
@@ -144,7 +146,6 @@ struct Thin<T> {
     cols: usize,
     shares_a: bool,
     across: usize,
-    is_aligned: bool,
     /// Where B ends.
     end: *const T,
 }
@@ -157,7 +158,9 @@ impl<T: Scalar> Thin<T> {
     /// The operands have the lengths and the alignment that the kernel requires. There are at most
     /// ROWS rows. All threads of the launch call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize>(&self) {
+    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
+        &self,
+    ) {
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
         let slots = shared_array![u64; WARPS * MOST_ROWS * MOST_BYTES / 8].cast::<T>();
         let last = shared_array![u32; 1];
@@ -176,7 +179,7 @@ impl<T: Scalar> Thin<T> {
         // SAFETY: blocks have whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
         let slots = slots.wrapping_add(y * warps * ROWS * across);
-        let columns = columns::<T>(across, self.is_aligned);
+        let columns = columns::<T>(across, ALIGNED);
         // Computed where it is needed, which is only with slices.
         let groups = || (cols + zero_here()).div_ceil(columns.max(1));
         let mut number = thread::block_idx_z() as usize;
@@ -188,7 +191,12 @@ impl<T: Scalar> Thin<T> {
                 let col = left + x * LANES;
                 // SAFETY: passed on to the caller.
                 let own = unsafe {
-                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, col, wide)
+                    self.part::<ROWS, LANES, N, ALIGNED>(
+                        [begin + down, begin + len],
+                        at_once,
+                        col,
+                        wide,
+                    )
                 };
                 // SAFETY: each output of each warp has one of these lanes, and one slot; after the
                 // barrier each output has one thread.
@@ -205,7 +213,7 @@ impl<T: Scalar> Thin<T> {
                     }
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs::<ROWS>(left, |out, at| {
+                    self.outputs::<ROWS, ALIGNED>(left, |out, at| {
                         let mut sum = T::ZERO;
                         let mut warp = 0;
                         while warp < warps {
@@ -219,7 +227,7 @@ impl<T: Scalar> Thin<T> {
                             .to
                             .is_last(product_here() * groups() + first, t == 0, last)
                     {
-                        self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
+                        self.outputs::<ROWS, ALIGNED>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
                     thread::sync_threads();
@@ -232,9 +240,13 @@ impl<T: Scalar> Thin<T> {
 
     /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
     #[inline(always)]
-    fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
+    fn outputs<const ROWS: usize, const ALIGNED: bool>(
+        &self,
+        left: usize,
+        each: impl Fn(usize, usize),
+    ) {
         let shift = (self.across as u32).trailing_zeros();
-        let columns = columns::<T>(self.across, self.is_aligned);
+        let columns = columns::<T>(self.across, ALIGNED);
         let mut out = thread::thread_idx_x() as usize;
         while out < ROWS << shift {
             let (row, at) = (out >> shift, out & (self.across - 1));
@@ -252,7 +264,7 @@ impl<T: Scalar> Thin<T> {
     /// # Safety
     /// As for [`each`](Self::each); all lanes of a warp call it.
     #[inline(always)]
-    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize>(
+    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
         &self,
         [first, end]: [usize; 2],
         at_once: usize,
@@ -266,7 +278,7 @@ impl<T: Scalar> Thin<T> {
             product * self.rows
         };
         // Elements by which this row of B begins behind a pack, and all others of this thread.
-        let skew = match self.is_aligned {
+        let skew = match ALIGNED {
             true => 0,
             false => {
                 let row = (product * self.inner + first) * self.cols;
@@ -296,7 +308,7 @@ impl<T: Scalar> Thin<T> {
         };
         let mut from = first;
         let mut ends = false;
-        if !self.is_aligned && count > 0 {
+        if !ALIGNED && count > 0 {
             // These packs are the thread's first and last, so that no sum changes its order.
             let last = first + (count - 1) * at_once;
             let row = (product * self.inner + last) * self.cols;
@@ -340,7 +352,7 @@ impl<T: Scalar> Thin<T> {
         if ends {
             clipped(from + count * at_once, &mut own);
         }
-        if !self.is_aligned {
+        if !ALIGNED {
             // Moves the sums so that each lane has those of the same columns, whatever its rows.
             unrolled::<ROWS>(|row| {
                 // SAFETY: all lanes are here.

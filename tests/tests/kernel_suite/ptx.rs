@@ -177,7 +177,7 @@ fn table() -> BTreeMap<String, Expected> {
     for t in ["f32", "f64"] {
         // Slots for each warp's columns and four rows; a word for the last block.
         let slots = matmul::thin::THREADS / 32 * 4 * matmul::thin::MOST_BYTES as u32;
-        let thin = Expected::new(16, 12).fixed(slots + 4);
+        let thin = Expected::new(16, 24).fixed(slots + 4);
         add(format!("matmul_thin_{t}"), thin);
         let paths = if t == "f32" { 6 } else { 4 };
         let cols = Expected::new(16, 4 * paths).fixed(few_cols::THREADS * 2 * 8 + 4);
@@ -187,7 +187,7 @@ fn table() -> BTreeMap<String, Expected> {
         let direct = Expected::new(17, 4).fixed(4).dynamic();
         add(format!("matmul_direct_{tiles}_f64"), direct);
     }
-    let rows = Expected::new(15, 12).fixed(4).dynamic();
+    let rows = Expected::new(15, 24).fixed(4).dynamic();
     add("matmul_few_rows_f32".into(), rows);
     for t in ["f32", "f64"] {
         let of_a = (matmul::short::HIGHEST * matmul::short::DEPTH * 8) as u32;

@@ -12,8 +12,8 @@ use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use super::cost::{self, Cost, SHORTEST};
 use super::vectors::{lanes, vectors};
 use super::{
-    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL,
-    TENSOR, TILED, direct, extents, few, is_one, mma, small,
+    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY,
+    SMALL, TENSOR, TILED, direct, extents, few, is_one, mma, short, small,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -64,6 +64,9 @@ pub(super) fn kernel(
 ) -> &'static Variant {
     if few::pays(problem) {
         return &FEW;
+    }
+    if short::pays(problem) {
+        return &SHORT;
     }
     let of = (extents(problem), problem.extents[3]);
     fastest_in(MATMUL.variants, of, problem.ty, most, device).unwrap_or(&TILED)

@@ -212,7 +212,8 @@ pub(super) fn fastest(
         return columns(of, batch, bytes, at_once);
     }
     let is_wide = cols >= WIDE_COLS && inner.saturating_mul(cols) >= WIDE_B;
-    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_wide;
+    let is_packed = cols.is_multiple_of(lanes(bytes));
+    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_wide && is_packed;
     if rows <= thin::MOST_ROWS && !by_rows {
         return rows_thin(of, batch, bytes, at_once);
     }
@@ -280,46 +281,61 @@ fn rows_thin(
 ) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
     // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
-    let [narrow, wide] = if packs { [2, 8] } else { [4, 16] };
-    let columns = |shared: usize| {
-        let across = shared * lanes(bytes);
-        by_width!(bytes, T => anywhere::columns::<T>(across, packs))
+    let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
+    let [narrow, wide] = match packs {
+        true => [2, 8],
+        false if batch == 1 && inner > 128 => [4, 32],
+        // 1 × 7 × 18,266: 5.4 µs with 32, 6.1 with 16; 1 × 120 × 4034 7.0 and 6.4.
+        false => [4, if cols >= 8192 && batch == 1 { 32 } else { 16 }],
     };
     // A group has columns of one product.
-    let wide = match batch {
-        1 => wide,
-        _ => (cols.div_ceil(lanes(bytes)) + usize::from(!packs))
-            .next_power_of_two()
-            .clamp(narrow, wide),
+    let wide = match (batch, packs) {
+        (1, true) => wide,
+        _ => all.next_power_of_two().clamp(narrow, wide),
+    };
+    let groups_of = |shared: usize| {
+        let across = shared * lanes(bytes);
+        let each = by_width!(bytes, T => anywhere::columns::<T>(across, packs));
+        cols.div_ceil(each).saturating_mul(batch)
     };
     let with = |lanes: usize, threads: u32, slices: usize| {
         let slices = slices.clamp(1, MOST_SLICES);
         (Division::Thin { lanes, threads }, slices)
     };
-    let groups = cols.div_ceil(columns(wide)).saturating_mul(batch);
-    let cols = cols.saturating_mul(batch);
+    let least = 32.max(wide * lanes(bytes));
+    let (groups, all_cols) = (groups_of(wide), cols.saturating_mul(batch));
+    let of_row = all_cols.saturating_mul(bytes);
     if batch != 1 && groups > 2 * at_once {
         // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
         // groups of 32 threads, 27.8 of 256.
         let threads = if inner <= 512 { 32 } else { 64 };
-        return with(wide, threads.max((wide * lanes(bytes)) as u32), 1);
+        return with(wide, threads.max(least) as u32, 1);
     }
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
         let down = inner.div_ceil(4) * wide;
-        let least = 32.max(wide * lanes(bytes));
-        let threads = down.next_power_of_two().clamp(least, 256) as u32;
+        let most = if packs { 256 } else { 512 };
+        let threads = down.next_power_of_two().clamp(least, most) as u32;
         return with(wide, threads, 1);
     }
     // The rows of B that a narrow group has in flight.
     let round = 512 * 6 / narrow;
-    if cols <= 1024 / bytes && inner > 2 * round {
+    if packs && of_row <= 1024 && inner > 2 * round {
         with(narrow, 256, (inner / 128).min(16))
-    } else if cols <= 8192 / bytes && inner.saturating_mul(cols.saturating_mul(bytes)) < 8_000_000 {
+    } else if !packs && of_row <= 2048 && inner > 2 * round {
+        // 2 × 2742 × 69: 8.2 µs in 11 slices; 1 × 12,001 × 19 9.4 in 33.
+        with(narrow, 512, at_once / (2 * groups_of(narrow)).max(1))
+    } else if of_row <= 8192 && inner.saturating_mul(of_row) < 8_000_000 {
         with(narrow, if inner > round / 2 { 512 } else { 256 }, 1)
+    } else if !packs && inner > 512 && groups > at_once / 6 {
+        // 1 × 4095 × 4097 in seven slices: 28.6 µs; of 512 threads in three 30.3.
+        with(wide, 256, (2 * at_once / groups).min(inner / 256))
+    } else if !packs && inner <= 512 {
+        with(wide, if groups <= at_once { 512 } else { 256 }, 1)
     } else if inner > 512 {
         let threads = if groups <= at_once { 512 } else { 256 };
-        with(wide, threads, (at_once / groups.max(1)).min(inner / 512))
+        let least = if packs { 512 } else { 256 };
+        with(wide, threads, (at_once / groups.max(1)).min(inner / least))
     } else {
         with(wide, 256, 1)
     }
