@@ -63,7 +63,7 @@ pub(super) fn takes(
     let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
     let is_small = inner * (rows + cols) * ty.bytes() <= 64 << 10;
     let fits = fits && (*kernel != SMALL || is_small);
-    let fits = fits && (*kernel != SHORT || inner <= 8);
+    let fits = fits && (*kernel != SHORT || inner <= 16);
     kernel.takes(ty) && fits && *kernel != TENSOR
 }
 

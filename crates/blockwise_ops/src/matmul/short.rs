@@ -37,7 +37,7 @@ pub(super) fn block(problem: &Problem) -> [usize; 2] {
     let groups = by_width!(bytes, T => groups::<T>(cols, wide));
     // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of 64;
     // 8699 × 1 × 16,404 147 and 136.
-    let mut high = if inner <= 6 { HIGHEST / 4 } else { HIGHEST / 2 };
+    let mut high = if inner <= 6 { HIGHEST / 2 } else { HIGHEST };
     while high > 32 && rows.div_ceil(high).saturating_mul(groups) < BLOCKS {
         high /= 2;
     }
@@ -54,7 +54,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
             left: vec![rows, inner],
             right_name: "B",
             right: vec![inner, cols],
-            rule: "the kernel `short` is for an inner extent of at most 8",
+            rule: "the kernel `short` is for an inner extent of at most 16",
         });
     }
     let [wide, high] = block(problem);
