@@ -445,6 +445,55 @@ fn few_rows_at_every_address() {
     }
 }
 
+/// C is written by aligned packs wherever it begins, nothing beside it, and with the naive kernel's
+/// bits.
+#[test]
+fn short_sums_at_every_address() {
+    fn check<T: Precision + Draw>(device: &Device, shape: [usize; 3]) {
+        let [rows, inner, cols] = shape;
+        let (a, b) = (matrix::<T>(43, rows, inner), matrix::<T>(44, inner, cols));
+        let naive = matmul(device, a.view(), b.view(), &Options::of(&NAIVE)).expect("a launch");
+        for offset in 0..16 / size_of::<T>() {
+            let shifted = |matrix: &Array2<T>| {
+                let mut elements = vec![T::default(); offset];
+                elements.extend(matrix.iter().copied());
+                device.upload(&elements).expect("room")
+            };
+            let (a, b) = (shifted(&a), shifted(&b));
+            let beside = a.to_vec().expect("the copy")[offset];
+            let len = offset + rows * cols;
+            let mut c = device.upload(&vec![beside; len + 5]).expect("room");
+            let (a, b) = (
+                Matrix::new(a.view(offset..), rows, inner),
+                Matrix::new(b.view(offset..), inner, cols),
+            );
+            let options = Options::of(&SHORT);
+            let to = c.view_mut(offset..len);
+            matmul_buffers(device, a, b, to, &options).expect("a launch");
+            let c = c.to_vec().expect("the copy");
+            let outside = c[..offset].iter().chain(&c[len..]);
+            assert!(
+                outside.copied().all(|it| it == beside),
+                "{shape:?} {offset}"
+            );
+            let c = Array2::from_shape_vec((rows, cols), c[offset..len].to_vec());
+            check::same_bits((T::NAME, shape, offset), &naive, &c.expect("its length"));
+        }
+    }
+    for device in devices() {
+        for shape in [
+            [7, 1, 1],
+            [70, 8, 5],
+            [150, 3, 18],
+            [37, 9, 131],
+            [20, 16, 260],
+        ] {
+            check::<f32>(device, shape);
+            check::<f64>(device, shape);
+        }
+    }
+}
+
 #[test]
 fn no_inner_extent_gives_zeros() {
     for device in devices() {
