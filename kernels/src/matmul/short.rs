@@ -51,7 +51,7 @@ pub const fn groups<T>(cols: usize, wide: usize) -> usize {
 #[kernel(
     instances(f32, f64),
     max_threads = 256,
-    min_blocks = 2,
+    min_blocks = 3,
     require(
         inner <= DEPTH,
         super::slices::elements(rows, inner, 1) == Some(a.len()),

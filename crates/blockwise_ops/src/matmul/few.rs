@@ -211,10 +211,7 @@ pub(super) fn fastest(
     if by_columns(of, batch, bytes) {
         return columns(of, batch, bytes, at_once);
     }
-    let is_wide = cols >= WIDE_COLS && inner.saturating_mul(cols) >= WIDE_B;
-    let is_packed = cols.is_multiple_of(lanes(bytes));
-    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_wide && is_packed;
-    if rows <= thin::MOST_ROWS && !by_rows {
+    if rows <= thin::MOST_ROWS {
         return rows_thin(of, batch, bytes, at_once);
     }
     let groups = cols.div_ceil(few_rows::columns::<f32>(cols.is_multiple_of(lanes(bytes))));
@@ -248,11 +245,6 @@ const MOST_OF_A: usize = 1 << 22;
 /// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
-/// Columns and elements of B from which on [`few_rows`] is faster with three and four rows of f32
-/// too: 4 × 2063 × 5416 takes 24.6 µs (`thin` 29.7), 3 × 391 × 9064 18.8 (25.9), but 2 × 4096 ×
-/// 4096 38.3 (37.3).
-const WIDE_COLS: usize = 2048;
-const WIDE_B: usize = 3 << 20;
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
@@ -282,17 +274,16 @@ fn rows_thin(
     let packs = cols.is_multiple_of(lanes(bytes));
     // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
     let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
-    let [narrow, wide] = match packs {
-        true => [2, 8],
-        false if batch == 1 && inner > 128 => [4, 32],
-        // 1 × 7 × 18,266: 5.4 µs with 32, 6.1 with 16; 1 × 120 × 4034 7.0 and 6.4.
-        false => [4, if cols >= 8192 && batch == 1 { 32 } else { 16 }],
+    let narrow = if packs { 2 } else { 4 };
+    let wide = match batch {
+        1 if inner > 128 => 32,
+        // 1 × 7 × 18,264: 4.8 µs with 32, 5.6 with 16; 1 × 120 × 4034 7.0 and 6.4.
+        1 if cols >= 8192 => 32,
+        _ if packs && (batch > 1 || inner > 64) => 8,
+        _ => 16,
     };
     // A group has columns of one product.
-    let wide = match (batch, packs) {
-        (1, true) => wide,
-        _ => all.next_power_of_two().clamp(narrow, wide),
-    };
+    let wide = all.next_power_of_two().clamp(narrow, wide);
     let groups_of = |shared: usize| {
         let across = shared * lanes(bytes);
         let each = by_width!(bytes, T => anywhere::columns::<T>(across, packs));
@@ -309,35 +300,35 @@ fn rows_thin(
         // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
         // groups of 32 threads, 27.8 of 256.
         let threads = if inner <= 512 { 32 } else { 64 };
-        return with(wide, threads.max(least) as u32, 1);
+        return with(wide, (threads as usize).max(least) as u32, 1);
     }
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
         let down = inner.div_ceil(4) * wide;
-        let most = if packs { 256 } else { 512 };
+        let most = if packs || wide > 16 { 256 } else { 512 };
         let threads = down.next_power_of_two().clamp(least, most) as u32;
         return with(wide, threads, 1);
     }
     // The rows of B that a narrow group has in flight.
     let round = 512 * 6 / narrow;
-    if packs && of_row <= 1024 && inner > 2 * round {
-        with(narrow, 256, (inner / 128).min(16))
-    } else if !packs && of_row <= 2048 && inner > 2 * round {
-        // 2 × 2742 × 69 in 22 slices: 8.2 µs; 3 × 2443 × 129 in 12 8.9.
-        with(narrow, 256, (at_once / groups_of(narrow).max(1)).min(64))
-    } else if of_row <= 8192 && inner.saturating_mul(of_row) < 8_000_000 {
+    let is_small = inner.saturating_mul(of_row) < 8_000_000;
+    if of_row <= if packs { 1024 } else { 2048 } && inner > 2 * round {
+        // 2 × 2742 × 69 in 21 slices: 8.2 µs; 3 × 2443 × 129 in 12 8.9; 2 × 2742 × 68 in 14 7.1.
+        let slices = (at_once / groups_of(narrow).max(1)).min(inner / 128);
+        with(narrow, 256, slices.min(64))
+    } else if of_row <= 8192 && is_small {
         with(narrow, if inner > round / 2 { 512 } else { 256 }, 1)
-    } else if !packs && inner > 512 && groups > at_once / 6 {
-        // 1 × 4095 × 4097 in seven slices: 28.6 µs; of 512 threads in three 30.3.
-        with(wide, 256, (2 * at_once / groups).min(inner / 256))
-    } else if !packs && inner <= 512 {
-        with(wide, if groups <= at_once { 512 } else { 256 }, 1)
+    } else if groups <= at_once / 6 {
+        // 4 × 9223 × 928 in 16 slices: 20.4 µs (21.3 in groups of 128 bytes), 1 × 2000 × 1999 in
+        // seven 12.4.
+        with(wide, 512, (at_once / groups.max(1)).min(inner / 256))
     } else if inner > 512 {
-        let threads = if groups <= at_once { 512 } else { 256 };
-        let least = if packs { 512 } else { 256 };
-        with(wide, threads, (at_once / groups.max(1)).min(inner / least))
+        // 1 × 4096 × 4096 in eight slices: 26.9 µs, 1 × 4095 × 4097 in seven 28.6, 4 × 2063 × 5416
+        // in six 24.0, 1 × 700 × 20,001 in one 26.2.
+        with(wide, 256, (2 * at_once / groups).min(inner / 192))
     } else {
-        with(wide, 256, 1)
+        // 1 × 300 × 13,132: 10.5 µs, with 256 threads 11.4.
+        with(wide, if groups <= at_once { 512 } else { 256 }, 1)
     }
 }
 

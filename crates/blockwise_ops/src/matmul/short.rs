@@ -16,6 +16,11 @@ const BLOCKS: usize = 120;
 /// 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4 (`naive` 6.4), 128 ×
 /// 8 × 128 4.6 (`tiled` 4.1).
 const LARGE: usize = 810_000;
+/// The same of more than eight inner elements: 2901 × 10 × 323 takes 7.6 µs (`sliced` 7.8), 300 × 16 ×
+/// 1000 6.6 (6.3), f64 1943 × 16 × 249 6.4 (cuBLAS 6.1). Of f64 with whole packs, `mma` is faster:
+/// 2928 × 16 × 2552 27.8 (cuBLAS 25.1).
+const LARGE_AND_DEEP: usize = 2_500_000;
+const SHALLOW: usize = 8;
 
 /// Whether there is such a kernel for the product.
 pub(super) fn is_short(problem: &Problem) -> bool {
@@ -26,7 +31,12 @@ pub(super) fn is_short(problem: &Problem) -> bool {
 pub(super) fn pays(problem: &Problem) -> bool {
     let [rows, inner, cols] = extents(problem);
     let of_c = problem.bytes(rows.saturating_mul(cols));
-    is_short(problem) && inner > 0 && of_c >= LARGE as u64
+    let least = match problem.ty.bytes() {
+        _ if inner <= SHALLOW => LARGE,
+        8 if cols.is_multiple_of(lanes(8)) => return false,
+        _ => LARGE_AND_DEEP,
+    };
+    is_short(problem) && inner > 0 && of_c >= least as u64
 }
 
 /// Threads that share a row of C, and rows of a block.
@@ -36,7 +46,7 @@ pub(super) fn block(problem: &Problem) -> [usize; 2] {
     let wide = packs.next_power_of_two().clamp(4, WIDEST);
     let groups = by_width!(bytes, T => groups::<T>(cols, wide));
     // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of 64;
-    // 8699 × 1 × 16,404 147 and 136.
+    // 1727 × 1 × 2863 10.4 and 9.8.
     let mut high = if inner <= 6 { HIGHEST / 2 } else { HIGHEST };
     while high > 32 && rows.div_ceil(high).saturating_mul(groups) < BLOCKS {
         high /= 2;
