@@ -2,13 +2,13 @@
 //! of reading B counts.
 //!
 //! Change from [`sliced`](super::sliced): no tiles in shared memory, no asynchronous copies. B goes
-//! straight to registers, and every thread has up to eight loads of it in flight, 16 bytes each
-//! where B's rows are whole packs.
+//! straight to registers, and every thread has up to six loads of it in flight, 16 bytes each,
+//! [wherever](super::anywhere) B and its rows begin.
 //!
 //! - C\[r, j\] = Σ A\[r, k\] · B\[k, j\], over k in slice s.
-//! - A row of threads (same y) owns a group of `across` columns, 32 to 128 bytes of each row of B.
-//!   Neighbouring threads read neighbouring elements or packs of a row, then of the next row; the
-//!   group reads a run of rows at a time and strides by that run.
+//! - A row of threads (same y) reads a group of `across` columns, 32 to 512 bytes of each row of B.
+//!   Neighbouring threads read neighbouring packs of a row, then of the next row; the group reads a
+//!   run of rows at a time and strides by that run.
 //! - Shuffles add the lanes with the same columns. The first of them writes the warp's sum to slot
 //!   (warp, row, column) of shared memory, and one thread adds each output in the order of the
 //!   warps. [Tickets](super::ticket) add the slices.
@@ -17,7 +17,9 @@
 //! - Global reads per element of C: inner of B, and of A, which the caches hold.
 //!
 //! Narrow groups have more blocks, so that one row needs no slices up to some thousand columns: at
-//! 1 × 1024 × 400 a group of 32 bytes takes 5.4 µs, two slices of one 7.0 (H100).
+//! 1 × 1024 × 400 a group of 32 bytes takes 5.4 µs, two slices of one 7.0 (H100). Where a product has
+//! slices anyway, groups of 512 bytes are faster: 1 × 5078 × 4264 takes 33.7 µs, with 128 bytes 38.3
+//! (H200).
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -47,9 +49,10 @@ const WARPS: usize = THREADS as usize / WARP;
 ///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each group of columns of each
 ///   product, or more, 0 before and after; both are empty with one slice.
-/// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16
-///   bytes: `cols` and `across` are then whole numbers of them, and B is aligned to them. The order
-///   of a sum depends on the threads of a group, on how many share a row of B, and on the slices.
+/// - `across`: elements of a row of B that a group reads, a power of two of packs. `packs`: whether
+///   rows of B are whole packs of 16 bytes, and B is aligned to them; else a group has
+///   [`columns`]. The order of a sum depends on the threads of a group, on how many share a row of
+///   B, and on the slices, and not on `packs`.
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
@@ -291,7 +294,7 @@ impl<T: Scalar> Thin<T> {
             0
         };
         let mut own = [[T::ZERO; LANES]; ROWS];
-        // Adds row k of B's, whose pack here B may begin in or end in.
+        // Adds row k of B, whose pack here may begin before B or end behind it.
         let clipped = |k: usize, own: &mut [[T; LANES]; ROWS]| {
             let row = (product * self.inner + k) * self.cols;
             let of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
