@@ -3,12 +3,12 @@
 //! - Row k begins `skew` elements behind a pack, and is read from that pack on. A thread whose rows
 //!   are a multiple of LANES apart has one skew, because that many rows are whole packs. Its sums
 //!   are then those of columns `skew` further left than where it would read aligned rows.
-//! - After the last row, [`turn`] moves the sums to where those of aligned rows are, by a shuffle.
+//! - After the last row, `turn` moves the sums to where those of aligned rows are, by a shuffle.
 //!   So the order of a sum does not depend on where B begins, and lanes with other rows of the same
 //!   columns can be added.
 //! - A group of packs has all elements of one pack less ([`columns`]): the last of the group's
 //!   columns are read with the first ones of the next group too.
-//! - B may begin or end within a pack: nothing outside is read ([`load_clipped`]). All other packs
+//! - B may begin or end within a pack: nothing outside is read (`load_clipped`). All other packs
 //!   across the end of a row have elements of the next row, whose sums are never stored.
 
 use cuda_std::prelude::*;

@@ -245,6 +245,9 @@ const MOST_OF_A: usize = 1 << 22;
 /// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
+/// Bytes of a row of B of whole packs from which on groups of 512 bytes are faster than of 128: 3 ×
+/// 12,288 × 384 takes 16.5 µs with them, 15.1 without.
+const LONG_B: usize = 3000;
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
@@ -275,11 +278,12 @@ fn rows_thin(
     // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
     let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
     let narrow = if packs { 2 } else { 4 };
+    let is_long = cols.saturating_mul(bytes) >= LONG_B;
     let wide = match batch {
-        1 if inner > 128 => 32,
-        // 1 × 7 × 18,264: 4.8 µs with 32, 5.6 with 16; 1 × 120 × 4034 7.0 and 6.4.
-        1 if cols >= 8192 => 32,
-        _ if packs && (batch > 1 || inner > 64) => 8,
+        1 if inner > 128 && (is_long || !packs) => 32,
+        // 4 × 128 × 10,368: 8.7 µs with 32 threads a row of B, 10.2 with eight.
+        1 if inner > 32 && cols >= 8192 => 32,
+        _ if packs => 8,
         _ => 16,
     };
     // A group has columns of one product.
@@ -318,6 +322,14 @@ fn rows_thin(
         with(narrow, 256, slices.min(64))
     } else if of_row <= 8192 && is_small {
         with(narrow, if inner > round / 2 { 512 } else { 256 }, 1)
+    } else if packs && !is_long {
+        let threads = if groups <= at_once { 512 } else { 256 };
+        let slices = if inner > 512 {
+            at_once / groups.max(1)
+        } else {
+            1
+        };
+        with(wide, threads, slices.min(inner / 512))
     } else if groups <= at_once / 6 {
         // 4 × 9223 × 928 in 16 slices: 20.4 µs (21.3 in groups of 128 bytes), 1 × 2000 × 1999 in
         // seven 12.4.
