@@ -1,4 +1,4 @@
-//! Products with an inner extent of at most sixteen: only the speed of writing C counts.
+//! Products with an inner extent of at most eight: only the speed of writing C counts.
 //!
 //! Change from [`register_tile`](super::register_tile): only A lies in shared memory. A thread keeps
 //! its columns of B in registers and goes down the rows of C, a pack of 16 bytes in each.
@@ -24,9 +24,7 @@ use crate::number::Scalar;
 use crate::pack::{Pack, elements_behind, lanes};
 
 /// The longest inner extent.
-pub const DEPTH: usize = 16;
-/// The longest one with half as many registers of B.
-const SHALLOW: usize = DEPTH / 2;
+pub const DEPTH: usize = 8;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 /// The most threads that share a row of C.
@@ -51,7 +49,7 @@ pub const fn groups<T>(cols: usize, wide: usize) -> usize {
 #[kernel(
     instances(f32, f64),
     max_threads = 256,
-    min_blocks = 3,
+    min_blocks = 4,
     require(
         inner <= DEPTH,
         super::slices::elements(rows, inner, 1) == Some(a.len()),
@@ -85,14 +83,43 @@ pub fn matmul_short<T: Scalar>(
         inner,
         cols,
     };
-    // SAFETY: `require` states the lengths and the block.
-    unsafe {
-        match (inner <= SHALLOW, lanes::<T>()) {
-            (true, 4) => of.each::<4, SHALLOW>([rows, wide, high]),
-            (true, _) => of.each::<2, SHALLOW>([rows, wide, high]),
-            (false, 4) => of.each::<4, DEPTH>([rows, wide, high]),
-            (false, _) => of.each::<2, DEPTH>([rows, wide, high]),
+    let t = thread::thread_idx_x() as usize;
+    // Powers of two, so dividing by them is a shift.
+    let shift = (wide as u32).trailing_zeros();
+    let (x, down, at_once) = (t & (wide - 1), t >> shift, THREADS as usize >> shift);
+    // Words of 64 bits instead of T: a static cannot depend on a type parameter. Packs are aligned.
+    let of_a = shared_array![Pack<u64, 2>; HIGHEST * DEPTH / 2].cast::<T>();
+    let mut top = thread::block_idx_y() as usize * high;
+    while top < rows {
+        let now = high.min(rows - top);
+        let mut slot = t;
+        while slot < now * DEPTH {
+            let (row, k) = (top + slot / DEPTH, slot % DEPTH);
+            // SAFETY: an element of A, if there is one; a slot of this thread.
+            unsafe {
+                let from = of.a.wrapping_add(row * inner + k);
+                let value = if k < inner { from.read() } else { T::ZERO };
+                of_a.wrapping_add(slot).write(value);
+            }
+            slot += THREADS as usize;
         }
+        // Orders the copies of A before the reads of them.
+        thread::sync_threads();
+        let mut group = thread::block_idx_x() as usize;
+        while (group << shift) * lanes::<T>() < cols + lanes::<T>() - 1 {
+            let pack = (group << shift) + x;
+            // SAFETY: `require` states the lengths; the pack is this thread's in each of the rows.
+            unsafe {
+                match lanes::<T>() {
+                    4 => of.part::<4>(of_a, [top, down, now], at_once, pack),
+                    _ => of.part::<2>(of_a, [top, down, now], at_once, pack),
+                }
+            };
+            group += thread::grid_dim_x() as usize;
+        }
+        // Orders the reads of A before the next copies.
+        thread::sync_threads();
+        top += thread::grid_dim_y() as usize * high;
     }
 }
 
@@ -106,48 +133,6 @@ struct Short<T> {
 }
 
 impl<T: Scalar> Short<T> {
-    /// Computes the block's packs of LANES elements, with DEEP rows of B, or less, in registers.
-    ///
-    /// # Safety
-    /// The operands have the lengths that the kernel requires, and all threads of the launch call
-    /// it, with the kernel's shape.
-    #[inline(always)]
-    unsafe fn each<const LANES: usize, const DEEP: usize>(&self, [rows, wide, high]: [usize; 3]) {
-        let t = thread::thread_idx_x() as usize;
-        // Powers of two, so dividing by them is a shift.
-        let shift = (wide as u32).trailing_zeros();
-        let (x, down, at_once) = (t & (wide - 1), t >> shift, THREADS as usize >> shift);
-        // Words of 64 bits instead of T: a static cannot depend on a type parameter. Packs are aligned.
-        let of_a = shared_array![Pack<u64, 2>; HIGHEST * DEPTH / 2].cast::<T>();
-        let mut top = thread::block_idx_y() as usize * high;
-        while top < rows {
-            let now = high.min(rows - top);
-            let mut slot = t;
-            while slot < now * DEEP {
-                let (row, k) = (top + slot / DEEP, slot % DEEP);
-                // SAFETY: an element of A, if there is one; a slot of this thread.
-                unsafe {
-                    let from = self.a.wrapping_add(row * self.inner + k);
-                    let value = if k < self.inner { from.read() } else { T::ZERO };
-                    of_a.wrapping_add(slot).write(value);
-                }
-                slot += THREADS as usize;
-            }
-            // Orders the copies of A before the reads of them.
-            thread::sync_threads();
-            let mut group = thread::block_idx_x() as usize;
-            while (group << shift) * LANES < self.cols + LANES - 1 {
-                let pack = (group << shift) + x;
-                // SAFETY: the pack is this thread's in each of the rows.
-                unsafe { self.part::<LANES, DEEP>(of_a, [top, down, now], at_once, pack) };
-                group += thread::grid_dim_x() as usize;
-            }
-            // Orders the reads of A before the next copies.
-            thread::sync_threads();
-            top += thread::grid_dim_y() as usize * high;
-        }
-    }
-
     /// Computes pack number `pack` of rows `first`, `first + at_once`, … of `count` rows of C from
     /// `top` on.
     ///
@@ -155,7 +140,7 @@ impl<T: Scalar> Short<T> {
     /// There are such rows and `of_a` has them, `at_once` is a multiple of LANES, the elements of a
     /// pack, and no other thread stores these elements.
     #[inline(always)]
-    unsafe fn part<const LANES: usize, const DEEP: usize>(
+    unsafe fn part<const LANES: usize>(
         &self,
         of_a: *const T,
         [top, first, count]: [usize; 3],
@@ -169,9 +154,9 @@ impl<T: Scalar> Short<T> {
         let at = pack * LANES;
         let exists = |lane: usize| skew <= at + lane && at + lane < cols + skew;
         let is_whole = exists(0) && exists(LANES - 1);
-        let mut of_b = [[T::ZERO; LANES]; DEEP];
+        let mut of_b = [[T::ZERO; LANES]; DEPTH];
         let mut from = self.b.wrapping_add(at).wrapping_sub(skew);
-        unrolled::<DEEP>(|k| {
+        unrolled::<DEPTH>(|k| {
             unrolled::<LANES>(|lane| {
                 let from = from.wrapping_add(lane);
                 // SAFETY: an element of B.
@@ -185,13 +170,13 @@ impl<T: Scalar> Short<T> {
             let mut sums = [T::ZERO; LANES];
             unrolled::<{ DEPTH / 2 }>(|half| {
                 let k = half * LANES;
-                if k < DEEP {
-                    let from = of_a.wrapping_add(row * DEEP + k);
+                if k < DEPTH {
+                    let from = of_a.wrapping_add(row * DEPTH + k);
                     // SAFETY: a pack of a row of A.
                     let of_a = unsafe { from.cast::<Pack<T, LANES>>().read().0 };
                     unrolled::<LANES>(|i| {
                         unrolled::<LANES>(|lane| {
-                            sums[lane] = of_a[i].mul_add(of_b[(k + i) % DEEP][lane], sums[lane]);
+                            sums[lane] = of_a[i].mul_add(of_b[(k + i) % DEPTH][lane], sums[lane]);
                         });
                     });
                 }

@@ -63,7 +63,7 @@ pub(super) fn takes(
     let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
     let is_small = inner * (rows + cols) * ty.bytes() <= 64 << 10;
     let fits = fits && (*kernel != SMALL || is_small);
-    let fits = fits && (*kernel != SHORT || inner <= 16);
+    let fits = fits && (*kernel != SHORT || inner <= 8);
     kernel.takes(ty) && fits && *kernel != TENSOR
 }
 
@@ -485,8 +485,8 @@ fn short_sums_at_every_address() {
             [7, 1, 1],
             [70, 8, 5],
             [150, 3, 18],
-            [37, 9, 131],
-            [20, 16, 260],
+            [37, 7, 131],
+            [20, 8, 260],
         ] {
             check::<f32>(device, shape);
             check::<f64>(device, shape);

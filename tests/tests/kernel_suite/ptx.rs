@@ -190,11 +190,10 @@ fn table() -> BTreeMap<String, Expected> {
     let rows = Expected::new(15, 24).fixed(4).dynamic();
     add("matmul_few_rows_f32".into(), rows);
     for t in ["f32", "f64"] {
-        // Two barriers with each number of B's rows in registers.
         let of_a = (matmul::short::HIGHEST * matmul::short::DEPTH * 8) as u32;
         add(
             format!("matmul_short_{t}"),
-            Expected::new(10, 4).fixed(of_a),
+            Expected::new(10, 2).fixed(of_a),
         );
         // Two barriers in each form of loads.
         add(format!("matmul_small_{t}"), Expected::new(13, 4).dynamic());

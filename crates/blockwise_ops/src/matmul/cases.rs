@@ -135,9 +135,9 @@ pub(super) static CASES: &[Case] = &[
     // Rows of C that begin anywhere, of fewer packs than a warp has threads and of more; a grid that
     // strides over both.
     Case::of(&[70, 5, 11]).by(SHORT).capped(1),
-    Case::of(&[300, 9, 31]).by(SHORT).capped(1),
-    Case::of(&[37, 8, 301]).by(SHORT).capped(1),
-    Case::of(&[35, 16, 37]).by(SHORT),
+    Case::of(&[300, 8, 31]).by(SHORT).capped(1),
+    Case::of(&[37, 3, 301]).by(SHORT).capped(1),
+    Case::of(&[35, 6, 37]).by(SHORT),
     Case::of(&[33, 1, 68]).by(SHORT),
     Case::of(&[5, 0, 7]).by(SHORT),
     // Copies of B alone, and of both.

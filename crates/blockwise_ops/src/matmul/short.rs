@@ -16,12 +16,6 @@ const BLOCKS: usize = 120;
 /// 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4 (`naive` 6.4), 128 ×
 /// 8 × 128 4.6 (`tiled` 4.1).
 const LARGE: usize = 810_000;
-/// The same of more than eight inner elements: 2901 × 10 × 323 takes 7.6 µs (`sliced` 7.8), 300 × 16 ×
-/// 1000 6.6 (6.3), f64 1943 × 16 × 249 6.4 (cuBLAS 6.1). Of f64 with whole packs, `mma` is faster:
-/// 2928 × 16 × 2552 27.8 (cuBLAS 25.1).
-const LARGE_AND_DEEP: usize = 2_500_000;
-const SHALLOW: usize = 8;
-
 /// Whether there is such a kernel for the product.
 pub(super) fn is_short(problem: &Problem) -> bool {
     is_one(problem) && extents(problem)[1] <= DEPTH
@@ -31,12 +25,7 @@ pub(super) fn is_short(problem: &Problem) -> bool {
 pub(super) fn pays(problem: &Problem) -> bool {
     let [rows, inner, cols] = extents(problem);
     let of_c = problem.bytes(rows.saturating_mul(cols));
-    let least = match problem.ty.bytes() {
-        _ if inner <= SHALLOW => LARGE,
-        8 if cols.is_multiple_of(lanes(8)) => return false,
-        _ => LARGE_AND_DEEP,
-    };
-    is_short(problem) && inner > 0 && of_c >= least as u64
+    is_short(problem) && inner > 0 && of_c >= LARGE as u64
 }
 
 /// Threads that share a row of C, and rows of a block.
@@ -64,7 +53,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
             left: vec![rows, inner],
             right_name: "B",
             right: vec![inner, cols],
-            rule: "the kernel `short` is for an inner extent of at most 16",
+            rule: "the kernel `short` is for an inner extent of at most 8",
         });
     }
     let [wide, high] = block(problem);
