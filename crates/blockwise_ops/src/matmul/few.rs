@@ -245,9 +245,12 @@ const MOST_OF_A: usize = 1 << 22;
 /// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
-/// Bytes of a row of B of whole packs from which on groups of 512 bytes are faster than of 128: 3 ×
-/// 12,288 × 384 takes 16.5 µs with them, 15.1 without.
-const LONG_B: usize = 3000;
+/// Whether groups of 512 bytes are faster than of 128, of rows of B that are whole packs: 2 × 6001 ×
+/// 2504 takes 28.0 µs with them and 33.0 without, 3 × 391 × 9064 12.0 and 12.9, but 3 × 12,288 ×
+/// 384 16.5 and 15.4, 1 × 2048 × 2944 15.6 and 14.6.
+fn is_long(inner: usize, of_row: usize) -> bool {
+    of_row >= 24_000 || of_row >= 3000 && inner.saturating_mul(of_row) >= 30_000_000
+}
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
@@ -278,11 +281,11 @@ fn rows_thin(
     // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
     let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
     let narrow = if packs { 2 } else { 4 };
-    let is_long = cols.saturating_mul(bytes) >= LONG_B;
+    let is_long = is_long(inner, cols.saturating_mul(bytes));
     let wide = match batch {
         1 if inner > 128 && (is_long || !packs) => 32,
         // 4 × 128 × 10,368: 8.7 µs with 32 threads a row of B, 10.2 with eight.
-        1 if inner > 32 && cols >= 8192 => 32,
+        1 if (inner > 32 || !packs) && cols >= 8192 => 32,
         _ if packs => 8,
         _ => 16,
     };
@@ -317,9 +320,8 @@ fn rows_thin(
     let round = 512 * 6 / narrow;
     let is_small = inner.saturating_mul(of_row) < 8_000_000;
     if of_row <= if packs { 1024 } else { 2048 } && inner > 2 * round {
-        // 2 × 2742 × 69 in 21 slices: 8.2 µs; 3 × 2443 × 129 in 12 8.9; 2 × 2742 × 68 in 14 7.1.
-        let slices = (at_once / groups_of(narrow).max(1)).min(inner / 128);
-        with(narrow, 256, slices.min(64))
+        // 3 × 3076 × 39 in 16 slices: 8.4 µs, in 24 10.0; 1 × 9126 × 57 9.4 (9.7 in 27).
+        with(narrow, 256, (inner / 128).min(16))
     } else if of_row <= 8192 && is_small {
         with(narrow, if inner > round / 2 { 512 } else { 256 }, 1)
     } else if packs && !is_long {
