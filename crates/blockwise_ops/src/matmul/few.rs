@@ -211,10 +211,14 @@ pub(super) fn fastest(
     if by_columns(of, batch, bytes) {
         return columns(of, batch, bytes, at_once);
     }
-    if rows <= thin::MOST_ROWS {
+    let is_wide = cols >= WIDE_COLS && inner.saturating_mul(cols) >= WIDE_B;
+    let is_packed = cols.is_multiple_of(lanes(bytes));
+    let is_between = is_wide && is_packed && !is_long(inner, cols.saturating_mul(bytes));
+    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_between;
+    if rows <= thin::MOST_ROWS && !by_rows {
         return rows_thin(of, batch, bytes, at_once);
     }
-    let groups = cols.div_ceil(few_rows::columns::<f32>(cols.is_multiple_of(lanes(bytes))));
+    let groups = cols.div_ceil(few_rows::columns::<f32>(is_packed));
     let groups = groups.saturating_mul(batch);
     let wanted = (ROWS_BLOCKS * at_once / groups.max(1)).min(inner.div_ceil(ROWS_SHORTEST));
     (Division::Rows, wanted.clamp(1, ROWS_SLICES))
@@ -245,6 +249,11 @@ const MOST_OF_A: usize = 1 << 22;
 /// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
+/// Columns and elements of B from which on [`few_rows`] is faster with three and four rows of f32
+/// too, where groups of 128 bytes are the others: 4 × 2063 × 5416 takes 24.6 µs (29.7), but 2 × 4096
+/// × 4096 38.3 (37.3).
+const WIDE_COLS: usize = 2048;
+const WIDE_B: usize = 3 << 20;
 /// Whether groups of 512 bytes are faster than of 128, of rows of B that are whole packs: 2 × 6001 ×
 /// 2504 takes 28.0 µs with them and 33.0 without, 3 × 391 × 9064 12.0 and 12.9, but 3 × 12,288 ×
 /// 384 16.5 and 15.4, 1 × 2048 × 2944 15.6 and 14.6.
