@@ -21,9 +21,15 @@ pub(crate) fn elements_before<T>(address: *const T) -> usize {
     before / size_of::<T>()
 }
 
+/// Elements from the last whole pack up to `address`.
+#[inline(always)]
+pub(crate) fn elements_behind<T>(address: *const T) -> usize {
+    address.addr() as u32 as usize % BYTES / size_of::<T>()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::elements_before;
+    use super::{elements_before, elements_behind};
 
     #[test]
     fn packs_begin_at_multiples_of_sixteen() {
@@ -31,6 +37,7 @@ mod tests {
             let pointer = core::ptr::without_provenance::<f32>(address);
             assert_eq!(elements_before(pointer), floats);
             assert_eq!(elements_before(pointer.cast::<f64>()), doubles);
+            assert_eq!(elements_behind(pointer), (4 - floats) % 4);
         }
     }
 }

@@ -279,28 +279,52 @@ pub(crate) unsafe fn load_or<T: Scalar, const LANES: usize>(
     }
 }
 
-/// Stores a word to global memory if `inside`, without a branch.
+/// Stores words to global memory if `$inside`.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! store {
+    ($inside:ident, $to:ident, $class:ident, $type:literal; $form:literal; $($name:ident $word:expr),*) => {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "{{",
+                ".reg .pred inside;",
+                ".reg .u64 global;",
+                "setp.ne.u32 inside, {inside}, 0;",
+                "cvta.to.global.u64 global, {to};",
+                concat!("@inside st.global.", $type, " [global], ", $form, ";"),
+                "}}",
+                inside = in(reg32) u32::from($inside),
+                to = in(reg64) $to,
+                $( $name = in($class) $word, )*
+                options(nostack),
+            )
+        }
+    };
+}
+
+/// Stores LANES elements to global memory if `inside`, without a branch: one, or 16 bytes.
 ///
 /// # Safety
-/// If `inside`, `to` points to a word of global memory that no other thread accesses.
+/// If `inside`, `to` points to these elements of global memory, which no other thread accesses. It
+/// is aligned to 16 bytes, or LANES is 1.
 #[gpu_only]
 #[inline(always)]
-pub(super) unsafe fn store_if(to: *mut f32, word: f32, inside: bool) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        core::arch::asm!(
-            "{{",
-            ".reg .pred inside;",
-            ".reg .u64 global;",
-            "setp.ne.u32 inside, {inside}, 0;",
-            "cvta.to.global.u64 global, {to};",
-            "@inside st.global.f32 [global], {word};",
-            "}}",
-            inside = in(reg32) u32::from(inside),
-            to = in(reg64) to,
-            word = in(reg32) word,
-            options(nostack),
-        )
+pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
+    to: *mut T,
+    elements: [T; LANES],
+    inside: bool,
+) {
+    // Generic code names packs of other types in branches that it never takes.
+    const { assert!(LANES == 1 || LANES == 2 || LANES == 4) };
+    let bits = |lane: usize| elements[lane % LANES].bits();
+    match (size_of::<T>(), LANES) {
+        (4, 1) => store!(inside, to, reg32, "b32"; "{x}"; x bits(0) as u32),
+        (4, _) => store!(
+            inside, to, reg32, "v4.b32"; "{{{x}, {y}, {z}, {w}}}";
+            x bits(0) as u32, y bits(1) as u32, z bits(2) as u32, w bits(3) as u32
+        ),
+        (_, 1) => store!(inside, to, reg64, "b64"; "{x}"; x bits(0)),
+        _ => store!(inside, to, reg64, "v2.b64"; "{{{x}, {y}}}"; x bits(0), y bits(1)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows
 //! × cols.
 
+pub mod anywhere;
 pub(crate) mod asm;
 pub mod direct;
 pub mod few_cols;
@@ -14,6 +15,7 @@ pub mod pipelined;
 pub mod pitched;
 pub mod policy;
 pub mod register_tile;
+pub mod short;
 pub mod sliced;
 pub mod slices;
 pub mod small;

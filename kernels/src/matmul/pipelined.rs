@@ -310,7 +310,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
                         // SAFETY: inside C; only this lane has this row and this column. The warp's
                         // lanes have written the room.
                         unsafe {
-                            let [sum] = asm::load_shared(from + 4 * at as u32);
+                            let sum: [f32; 1] = asm::load_shared(from + 4 * at as u32);
                             let exists = ((first + part * lines * VECTOR) as u32) < below;
                             asm::store_if(to.cast_mut(), sum, exists);
                         }

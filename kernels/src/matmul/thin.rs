@@ -2,13 +2,13 @@
 //! of reading B counts.
 //!
 //! Change from [`sliced`](super::sliced): no tiles in shared memory, no asynchronous copies. B goes
-//! straight to registers, and every thread has up to eight loads of it in flight, 16 bytes each
-//! where B's rows are whole packs.
+//! straight to registers, and every thread has up to six loads of it in flight, 16 bytes each,
+//! [wherever](super::anywhere) B and its rows begin.
 //!
 //! - C\[r, j\] = Σ A\[r, k\] · B\[k, j\], over k in slice s.
-//! - A row of threads (same y) owns a group of `across` columns, 32 to 128 bytes of each row of B.
-//!   Neighbouring threads read neighbouring elements or packs of a row, then of the next row; the
-//!   group reads a run of rows at a time and strides by that run.
+//! - A row of threads (same y) reads a group of `across` columns, 32 to 512 bytes of each row of B.
+//!   Neighbouring threads read neighbouring packs of a row, then of the next row; the group reads a
+//!   run of rows at a time and strides by that run.
 //! - Shuffles add the lanes with the same columns. The first of them writes the warp's sum to slot
 //!   (warp, row, column) of shared memory, and one thread adds each output in the order of the
 //!   warps. [Tickets](super::ticket) add the slices.
@@ -17,24 +17,27 @@
 //! - Global reads per element of C: inner of B, and of A, which the caches hold.
 //!
 //! Narrow groups have more blocks, so that one row needs no slices up to some thousand columns: at
-//! 1 × 1024 × 400 a group of 32 bytes takes 5.4 µs, two slices of one 7.0 (H100).
+//! 1 × 1024 × 400 a group of 32 bytes takes 5.4 µs, two slices of one 7.0 (H100). Where a product has
+//! slices anyway, groups of 512 bytes are faster: 1 × 5078 × 4264 takes 33.7 µs, with 128 bytes 38.3
+//! (H200).
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
+use super::anywhere::{columns, load_clipped, turn};
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, product_here};
+use crate::here::{pointer_here, product_here, zero_here};
 use crate::number::Scalar;
-use crate::pack::lanes;
+use crate::pack::{elements_behind, lanes};
 
 /// The most rows of A and C.
 pub const MOST_ROWS: usize = 4;
 /// The most threads of a block.
 pub const THREADS: u32 = 512;
-/// Bytes of a row of B that a group reads: from the shorter to the longer.
-pub const BYTES: [usize; 2] = [32, 128];
+/// The most bytes of a row of B that a group reads.
+pub const MOST_BYTES: usize = 512;
 
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
@@ -46,9 +49,10 @@ const WARPS: usize = THREADS as usize / WARP;
 ///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each group of columns of each
 ///   product, or more, 0 before and after; both are empty with one slice.
-/// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16
-///   bytes: `cols` and `across` are then whole numbers of them, and B is aligned to them. The order
-///   of a sum depends on the threads of a group, on how many share a row of B, and on the slices.
+/// - `across`: elements of a row of B that a group reads, a power of two of packs. `packs`: whether
+///   rows of B are whole packs of 16 bytes, and B is aligned to them; else a group has
+///   [`columns`]. The order of a sum depends on the threads of a group, on how many share a row of
+///   B, and on the slices, and not on `packs`.
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
@@ -66,19 +70,21 @@ const WARPS: usize = THREADS as usize / WARP;
         rows <= MOST_ROWS,
         across.is_power_of_two(),
         packs <= 1,
-        across >= if packs == 1 { lanes::<T>() } else { 1 },
-        across <= BYTES[1] / size_of::<T>(),
+        across >= lanes::<T>() * (2 - packs),
+        across <= MOST_BYTES / size_of::<T>(),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,
-            cols.div_ceil(across).saturating_mul(batch),
+            cols.div_ceil(columns::<T>(across, packs == 1)).saturating_mul(batch),
             sums.len(),
             tickets.len()
         ),
         slices == 1 || block.y == 1,
-        block.x.is_multiple_of(32),
+        block.x >= 32,
+        block.x.is_power_of_two(),
+        packs == 1 || block.x as usize >= across,
         block.x as u64 * block.y as u64 <= THREADS as u64,
         grid.y as usize == batch,
         block.z == 1
@@ -118,16 +124,17 @@ pub fn matmul_thin<T: Scalar>(
         cols,
         shares_a: of_a == 1,
         across,
+        end: b.as_ptr().wrapping_add(b.len()),
     };
     // SAFETY: `require` states all of it.
     unsafe {
         match (rows, packs == 1) {
-            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6>(),
-            (0 | 1, false) => of.each::<1, 1, 8>(),
-            (2, true) => of.each::<2, { lanes::<T>() }, 4>(),
-            (2, false) => of.each::<2, 1, 8>(),
-            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }>(),
-            (_, false) => of.each::<4, 1, 4>(),
+            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6, true>(),
+            (0 | 1, false) => of.each::<1, { lanes::<T>() }, 6, false>(),
+            (2, true) => of.each::<2, { lanes::<T>() }, 4, true>(),
+            (2, false) => of.each::<2, { lanes::<T>() }, 4, false>(),
+            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }, true>(),
+            (_, false) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }, false>(),
         }
     }
 }
@@ -142,19 +149,23 @@ struct Thin<T> {
     cols: usize,
     shares_a: bool,
     across: usize,
+    /// Where B ends.
+    end: *const T,
 }
 
 impl<T: Scalar> Thin<T> {
-    /// Computes with sums for ROWS rows and loads of LANES elements of B, N of them in flight.
+    /// Computes with sums for ROWS rows and loads of LANES elements of B, which are a pack, N of
+    /// them in flight.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
-    /// aligned to LANES elements, and a row is a whole number of them. All threads of the launch
-    /// call it, with the kernel's shape.
+    /// The operands have the lengths and the alignment that the kernel requires. There are at most
+    /// ROWS rows. All threads of the launch call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize>(&self) {
+    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
+        &self,
+    ) {
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
-        let slots = shared_array![u64; WARPS * MOST_ROWS * 16].cast::<T>();
+        let slots = shared_array![u64; WARPS * MOST_ROWS * MOST_BYTES / 8].cast::<T>();
         let last = shared_array![u32; 1];
         let Self { across, cols, .. } = *self;
         let t = thread::thread_idx_x() as usize;
@@ -171,17 +182,24 @@ impl<T: Scalar> Thin<T> {
         // SAFETY: blocks have whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
         let slots = slots.wrapping_add(y * warps * ROWS * across);
-        let groups = (cols + across - 1) >> (across as u32).trailing_zeros();
+        let columns = columns::<T>(across, ALIGNED);
+        // Computed where it is needed, which is only with slices.
+        let groups = || (cols + zero_here()).div_ceil(columns.max(1));
         let mut number = thread::block_idx_z() as usize;
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut first = thread::block_idx_x() as usize * high;
-            while first < groups {
-                let left = (first + y) * across;
+            while first * columns < cols {
+                let left = (first + y) * columns;
                 let col = left + x * LANES;
                 // SAFETY: passed on to the caller.
                 let own = unsafe {
-                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, col, wide)
+                    self.part::<ROWS, LANES, N, ALIGNED>(
+                        [begin + down, begin + len],
+                        at_once,
+                        col,
+                        wide,
+                    )
                 };
                 // SAFETY: each output of each warp has one of these lanes, and one slot; after the
                 // barrier each output has one thread.
@@ -198,7 +216,7 @@ impl<T: Scalar> Thin<T> {
                     }
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs::<ROWS>(left, |out, at| {
+                    self.outputs::<ROWS, ALIGNED>(left, |out, at| {
                         let mut sum = T::ZERO;
                         let mut warp = 0;
                         while warp < warps {
@@ -210,9 +228,9 @@ impl<T: Scalar> Thin<T> {
                     if self.to.slices > 1
                         && self
                             .to
-                            .is_last(product_here() * groups + first, t == 0, last)
+                            .is_last(product_here() * groups() + first, t == 0, last)
                     {
-                        self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
+                        self.outputs::<ROWS, ALIGNED>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
                     thread::sync_threads();
@@ -225,12 +243,18 @@ impl<T: Scalar> Thin<T> {
 
     /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
     #[inline(always)]
-    fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
+    fn outputs<const ROWS: usize, const ALIGNED: bool>(
+        &self,
+        left: usize,
+        each: impl Fn(usize, usize),
+    ) {
         let shift = (self.across as u32).trailing_zeros();
+        let columns = columns::<T>(self.across, ALIGNED);
         let mut out = thread::thread_idx_x() as usize;
         while out < ROWS << shift {
-            let (row, col) = (out >> shift, left + (out & (self.across - 1)));
-            if row < self.rows && col < self.cols {
+            let (row, at) = (out >> shift, out & (self.across - 1));
+            let col = left + at;
+            if row < self.rows && col < self.cols && at < columns {
                 each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
@@ -243,29 +267,70 @@ impl<T: Scalar> Thin<T> {
     /// # Safety
     /// As for [`each`](Self::each); all lanes of a warp call it.
     #[inline(always)]
-    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize>(
+    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
         &self,
         [first, end]: [usize; 2],
         at_once: usize,
         col: usize,
         wide: usize,
     ) -> [[T; LANES]; ROWS] {
-        let count = if col < self.cols && first < end {
-            (end - first + at_once - 1) >> (at_once as u32).trailing_zeros()
-        } else {
-            0
-        };
         let product = product_here();
         let above = if self.shares_a {
             0
         } else {
             product * self.rows
         };
-        let mut of_a = self.a.wrapping_add(above * self.inner + first);
-        let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols + col);
+        // Elements by which this row of B begins behind a pack, and all others of this thread.
+        let skew = match ALIGNED {
+            true => 0,
+            false => {
+                let row = (product * self.inner + first) * self.cols;
+                elements_behind(self.b.wrapping_add(row))
+            }
+        };
+        let mut count = if col < self.cols + skew && first < end {
+            (end - first + at_once - 1) >> (at_once as u32).trailing_zeros()
+        } else {
+            0
+        };
         let mut own = [[T::ZERO; LANES]; ROWS];
+        // Adds row k of B, whose pack here may begin before B or end behind it.
+        let clipped = |k: usize, own: &mut [[T; LANES]; ROWS]| {
+            let row = (product * self.inner + k) * self.cols;
+            let of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
+            let of_a = self.a.wrapping_add(above * self.inner + k);
+            // SAFETY: B's elements are readable.
+            let b: [T; LANES] = unsafe { load_clipped(of_b, [self.b, self.end]) };
+            unrolled::<ROWS>(|row| {
+                if row < self.rows {
+                    // SAFETY: an element of A.
+                    let a = unsafe { of_a.wrapping_add(row * self.inner).read() };
+                    unrolled::<LANES>(|lane| own[row][lane] = a.mul_add(b[lane], own[row][lane]));
+                }
+            });
+        };
+        let mut from = first;
+        let mut ends = false;
+        if !ALIGNED && count > 0 {
+            // These packs are the thread's first and last, so that no sum changes its order.
+            let last = first + (count - 1) * at_once;
+            let row = (product * self.inner + last) * self.cols;
+            let of_last = self.b.wrapping_add(row + col).wrapping_sub(skew);
+            let of_first = of_last.wrapping_sub((last - first) * self.cols);
+            ends = of_last.wrapping_add(LANES) > self.end;
+            if of_first < self.b {
+                clipped(first, &mut own);
+                from += at_once;
+                count -= 1;
+                ends = ends && count > 0;
+            }
+            count -= usize::from(ends);
+        }
+        let mut of_a = self.a.wrapping_add(above * self.inner + from);
+        let row = (product * self.inner + from) * self.cols;
+        let mut of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
         let load = |inside: bool| {
-            // SAFETY: columns of a row of B in the slice; the same elements of A.
+            // SAFETY: a pack inside B; elements of A.
             let loaded = unsafe {
                 let b = load_if::<T, LANES>(of_b, inside);
                 let a: [T; ROWS] = core::array::from_fn(|row| {
@@ -287,6 +352,16 @@ impl<T: Scalar> Thin<T> {
             });
         };
         in_flight::<_, N>(count, load, add);
+        if ends {
+            clipped(from + count * at_once, &mut own);
+        }
+        if !ALIGNED {
+            // Moves the sums so that each lane has those of the same columns, whatever its rows.
+            unrolled::<ROWS>(|row| {
+                // SAFETY: all lanes are here.
+                unsafe { turn(&mut own[row], skew) };
+            });
+        }
         let mut delta = WARP / 2;
         while delta >= wide {
             unrolled::<ROWS>(|row| {

@@ -175,8 +175,8 @@ fn table() -> BTreeMap<String, Expected> {
         add(name, Expected::new(12, 3).dynamic());
     }
     for t in ["f32", "f64"] {
-        // Slots for each warp's 128 bytes of columns and four rows; a word for the last block.
-        let slots = matmul::thin::THREADS / 32 * 4 * 128;
+        // Slots for each warp's columns and four rows; a word for the last block.
+        let slots = matmul::thin::THREADS / 32 * 4 * matmul::thin::MOST_BYTES as u32;
         let thin = Expected::new(16, 24).fixed(slots + 4);
         add(format!("matmul_thin_{t}"), thin);
         let paths = if t == "f32" { 6 } else { 4 };
@@ -190,6 +190,11 @@ fn table() -> BTreeMap<String, Expected> {
     let rows = Expected::new(15, 24).fixed(4).dynamic();
     add("matmul_few_rows_f32".into(), rows);
     for t in ["f32", "f64"] {
+        let of_a = (matmul::short::HIGHEST * matmul::short::DEPTH * 8) as u32;
+        add(
+            format!("matmul_short_{t}"),
+            Expected::new(10, 2).fixed(of_a),
+        );
         // Two barriers in each form of loads.
         add(format!("matmul_small_{t}"), Expected::new(13, 4).dynamic());
         add(format!("matmul_fold_{t}"), Expected::new(5, 0));

@@ -9,6 +9,8 @@ const IN_SLICES: &[&str] = &["sliced", "mma", "few", "direct"];
 const BATCHES: &[&str] = &["pipelined", "sliced", "mma", "direct"];
 /// Small tiles of doubles.
 const DIRECT: &[&str] = &["direct"];
+/// Short inner extents.
+const SHORT: &[&str] = &["short"];
 /// Few rows or columns.
 const FEW: &[&str] = &["few"];
 
@@ -130,6 +132,14 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[1, 20, 12, 8, 20]).by(&["small"]).capped(1),
     Case::of(&[2, 70, 3, 9]).by(&["small"]),
     Case::of(&[3, 4, 0, 4]).by(&["small"]),
+    // Rows of C that begin anywhere, of fewer packs than a warp has threads and of more; a grid that
+    // strides over both.
+    Case::of(&[70, 5, 11]).by(SHORT).capped(1),
+    Case::of(&[300, 8, 31]).by(SHORT).capped(1),
+    Case::of(&[37, 3, 301]).by(SHORT).capped(1),
+    Case::of(&[35, 6, 37]).by(SHORT),
+    Case::of(&[33, 1, 68]).by(SHORT),
+    Case::of(&[5, 0, 7]).by(SHORT),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
     Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),

@@ -12,8 +12,8 @@ use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use super::cost::{self, Cost, SHORTEST};
 use super::vectors::{lanes, vectors};
 use super::{
-    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL,
-    TENSOR, TILED, direct, extents, few, is_one, mma, small,
+    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY,
+    SMALL, TENSOR, TILED, direct, extents, few, is_one, mma, short, small,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -64,6 +64,9 @@ pub(super) fn kernel(
 ) -> &'static Variant {
     if few::pays(problem) {
         return &FEW;
+    }
+    if short::pays(problem) {
+        return &SHORT;
     }
     let of = (extents(problem), problem.extents[3]);
     fastest_in(MATMUL.variants, of, problem.ty, most, device).unwrap_or(&TILED)
@@ -289,12 +292,12 @@ mod tests {
             assert_eq!((kernel, slicing.slices), (&MMA, slices), "{shape:?}");
         }
         for (shape, kernel) in [
-            ([744, 8, 7992], &REGISTER_TILE),
-            ([520, 8, 16424], &REGISTER_TILE),
-            ([2499, 6, 4931], &SLICED),
-            ([1727, 1, 2863], &SLICED),
+            ([744, 8, 7992], &SHORT),
+            ([2499, 6, 4931], &SHORT),
+            ([398, 4, 771], &SHORT),
+            ([300, 2, 300], &NAIVE),
             ([707, 42, 6318], &SLICED),
-            ([233, 1, 1659], &NAIVE),
+            ([233, 1, 1659], &SHORT),
             ([2, 1, 17152], &NAIVE),
             ([14, 5, 5710], &NAIVE),
             ([138, 15, 200], &TILED),
@@ -302,7 +305,6 @@ mod tests {
             ([8, 80, 128], &TILED),
             ([16, 200, 304], &SLICED),
             ([1712, 5056, 16], &SLICED),
-            ([8426, 4, 1864], &SLICED),
             ([4080, 27, 1192], &SLICED),
             ([4096; 3], &PIPELINED),
             ([8192; 3], &PIPELINED),
@@ -310,9 +312,9 @@ mod tests {
             assert_eq!(chosen(Type::F32, shape).0, kernel, "f32 {shape:?}");
         }
         for (shape, kernel) in [
-            ([2499, 6, 4931], &REGISTER_TILE),
-            ([1084, 1, 8065], &REGISTER_TILE),
-            ([233, 1, 1659], &NAIVE),
+            ([2499, 6, 4931], &SHORT),
+            ([366, 1, 1209], &SHORT),
+            ([233, 1, 359], &NAIVE),
             ([43, 129, 97], &DIRECT),
             ([24, 136, 40], &DIRECT),
             ([128, 128, 128], &DIRECT),
@@ -327,14 +329,14 @@ mod tests {
             ([14, 5, 5710], &TILED),
             ([11, 3, 1356], &TILED),
             ([8, 1, 221], &NAIVE),
-            ([97, 1, 5658], &NAIVE),
+            ([97, 1, 5658], &SHORT),
             ([128, 128, 1024], &MMA),
             ([1152, 128, 128], &MMA),
             ([4408, 32, 64], &MMA),
             ([128, 384, 5120], &MMA),
             ([1943, 17, 249], &MMA),
             ([4316, 30, 34], &MMA),
-            ([8426, 4, 1864], &MMA),
+            ([8426, 4, 1864], &SHORT),
             ([265, 699, 2717], &MMA),
             // docs/log/2026-11-28-doubles-choice.md.
             ([8, 90, 37], &DIRECT),
@@ -398,12 +400,19 @@ mod tests {
         for (ty, shape, slices) in [
             (Type::F32, [1, 1024, 400], 1),
             (Type::F32, [1, 529, 456], 1),
-            (Type::F32, [1, 4096, 4096], 1),
+            (Type::F32, [1, 4096, 4096], 8),
             (Type::F32, [4096, 4096, 1], 1),
             (Type::F32, [64, 1_000_000, 1], 12),
             (Type::F32, [172, 5754, 1], 4),
             (Type::F32, [4, 2063, 5416], 6),
             (Type::F32, [3, 2443, 129], 16),
+            (Type::F32, [1, 12_001, 19], 16),
+            (Type::F32, [1, 5078, 4265], 7),
+            (Type::F32, [1, 4095, 4097], 7),
+            (Type::F32, [4, 2063, 5417], 6),
+            (Type::F32, [2, 6001, 2503], 6),
+            (Type::F32, [1, 300, 13_131], 1),
+            (Type::F64, [1, 5078, 2133], 7),
             (Type::F32, [15, 4352, 2497], 6),
             (Type::F32, [192, 425, 8], 1),
             (Type::F32, [1, 7, 18_266], 1),

@@ -3,7 +3,7 @@
 
 use blockwise::DeviceProperties;
 use kernels::matmul::slices::MOST_SLICES;
-use kernels::matmul::{few_cols, few_rows, thin};
+use kernels::matmul::{anywhere, few_cols, few_rows, thin};
 
 use super::extents;
 use super::vectors::lanes;
@@ -67,7 +67,13 @@ impl Division {
 
     fn fits(self, [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
         match self {
-            Self::Thin { lanes, .. } => rows <= thin::MOST_ROWS && lanes <= widest(bytes),
+            Self::Thin {
+                lanes: shared,
+                threads,
+            } => {
+                let across = shared * lanes(bytes);
+                rows <= thin::MOST_ROWS && across <= (threads as usize).min(widest(bytes))
+            }
             Self::Rows => bytes == 4 && rows <= few_rows::MOST_ROWS,
             Self::Columns { team, packs } => {
                 let whole = cols <= 1 && inner.is_multiple_of(lanes(bytes));
@@ -87,12 +93,13 @@ impl Division {
         let packs_of_b = b && cols.is_multiple_of(pack);
         match self {
             Self::Thin { lanes, threads } => {
-                let packs = packs_of_b && lanes * pack <= widest(bytes);
-                let across = if packs { lanes * pack } else { lanes };
                 let instance = lanes.trailing_zeros() - LANES[0].trailing_zeros();
+                let across = lanes * pack;
                 Few {
-                    which: [packs.into(), instance as u8],
-                    groups: cols.div_ceil(across),
+                    which: [packs_of_b.into(), instance as u8],
+                    groups: cols.div_ceil(
+                        by_width!(bytes, T => anywhere::columns::<T>(across, packs_of_b)),
+                    ),
                     block: [threads, (256 / threads).max(1)],
                     shared_bytes: 0,
                 }
@@ -116,9 +123,9 @@ impl Division {
     }
 }
 
-/// The most columns of a group of up to four rows.
+/// The most columns of B that a group of up to four rows reads.
 const fn widest(bytes: usize) -> usize {
-    thin::BYTES[1] / bytes
+    thin::MOST_BYTES / bytes
 }
 
 /// The most products of a batch. Each is a layer of the grid along y, and CUDA allows this many.
@@ -208,11 +215,13 @@ pub(super) fn fastest(
         return columns(of, batch, bytes, at_once);
     }
     let is_wide = cols >= WIDE_COLS && inner.saturating_mul(cols) >= WIDE_B;
-    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_wide;
+    let is_packed = cols.is_multiple_of(lanes(bytes));
+    let is_between = is_wide && is_packed && !is_long(inner, cols.saturating_mul(bytes));
+    let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_between;
     if rows <= thin::MOST_ROWS && !by_rows {
         return rows_thin(of, batch, bytes, at_once);
     }
-    let groups = cols.div_ceil(few_rows::columns::<f32>(cols.is_multiple_of(lanes(bytes))));
+    let groups = cols.div_ceil(few_rows::columns::<f32>(is_packed));
     let groups = groups.saturating_mul(batch);
     let wanted = (ROWS_BLOCKS * at_once / groups.max(1)).min(inner.div_ceil(ROWS_SHORTEST));
     (Division::Rows, wanted.clamp(1, ROWS_SLICES))
@@ -244,10 +253,16 @@ const MOST_OF_A: usize = 1 << 22;
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
 /// Columns and elements of B from which on [`few_rows`] is faster with three and four rows of f32
-/// too: 4 × 2063 × 5416 takes 24.6 µs (`thin` 29.7), 3 × 391 × 9064 18.8 (25.9), but 2 × 4096 ×
-/// 4096 38.3 (37.3).
+/// too, where groups of 128 bytes are the others: 4 × 2063 × 5416 takes 24.6 µs (29.7), but 2 × 4096
+/// × 4096 38.3 (37.3).
 const WIDE_COLS: usize = 2048;
 const WIDE_B: usize = 3 << 20;
+/// Whether groups of 512 bytes are faster than of 128, of rows of B that are whole packs: 2 × 6001 ×
+/// 2504 takes 28.0 µs with them and 33.0 without, 3 × 391 × 9064 12.0 and 12.9, but 3 × 12,288 ×
+/// 384 16.5 and 15.4, 1 × 2048 × 2944 15.6 and 14.6.
+fn is_long(inner: usize, of_row: usize) -> bool {
+    of_row >= 24_000 || of_row >= 3000 && inner.saturating_mul(of_row) >= 30_000_000
+}
 /// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
 /// 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
@@ -275,42 +290,71 @@ fn rows_thin(
     at_once: usize,
 ) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
-    let [narrowest, widest] = thin::BYTES.map(|all| all / bytes);
-    // A group has columns of one product.
-    let widest = match batch {
-        1 => widest,
-        _ => cols.next_power_of_two().clamp(narrowest, widest),
+    // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
+    let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
+    let narrow = if packs { 2 } else { 4 };
+    let is_long = is_long(inner, cols.saturating_mul(bytes));
+    let wide = match batch {
+        1 if inner > 128 && (is_long || !packs) => 32,
+        // 4 × 128 × 10,368: 8.7 µs with 32 threads a row of B, 10.2 with eight.
+        1 if (inner > 32 || !packs) && cols >= 8192 => 32,
+        _ if packs => 8,
+        _ => 16,
     };
-    let lanes_of = |across: usize| if packs { across / lanes(bytes) } else { across };
-    let with = |narrow: bool, threads: u32, slices: usize| {
-        let lanes = lanes_of(if narrow { narrowest } else { widest });
+    // A group has columns of one product.
+    let wide = all.next_power_of_two().clamp(narrow, wide);
+    let groups_of = |shared: usize| {
+        let across = shared * lanes(bytes);
+        let each = by_width!(bytes, T => anywhere::columns::<T>(across, packs));
+        cols.div_ceil(each).saturating_mul(batch)
+    };
+    let with = |lanes: usize, threads: u32, slices: usize| {
         let slices = slices.clamp(1, MOST_SLICES);
         (Division::Thin { lanes, threads }, slices)
     };
-    let groups = cols.div_ceil(widest).saturating_mul(batch);
-    let cols = cols.saturating_mul(batch);
+    let least = 32.max(wide * lanes(bytes));
+    let (groups, all_cols) = (groups_of(wide), cols.saturating_mul(batch));
+    let of_row = all_cols.saturating_mul(bytes);
     if batch != 1 && groups > 2 * at_once {
         // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
         // groups of 32 threads, 27.8 of 256.
-        return with(false, if inner <= 512 { 32 } else { 64 }, 1);
+        let threads = if inner <= 512 { 32 } else { 64 };
+        return with(wide, (threads as usize).max(least) as u32, 1);
     }
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
-        let down = inner.div_ceil(4) * lanes_of(widest);
-        let threads = down.next_power_of_two().clamp(32, 256) as u32;
-        return with(false, threads, 1);
+        let down = inner.div_ceil(4) * wide;
+        let most = if packs || wide > 16 { 256 } else { 512 };
+        let threads = down.next_power_of_two().clamp(least, most) as u32;
+        return with(wide, threads, 1);
     }
     // The rows of B that a narrow group has in flight.
-    let round = 512 * 6 / (thin::BYTES[0] / if packs { 16 } else { bytes });
-    if cols <= 1024 / bytes && inner > 2 * round {
-        with(true, 256, (inner / 128).min(16))
-    } else if cols <= 8192 / bytes && inner.saturating_mul(cols.saturating_mul(bytes)) < 8_000_000 {
-        with(true, if inner > round / 2 { 512 } else { 256 }, 1)
-    } else if inner > 512 {
+    let round = 512 * 6 / narrow;
+    let is_small = inner.saturating_mul(of_row) < 8_000_000;
+    if of_row <= if packs { 1024 } else { 2048 } && inner > 2 * round {
+        // 3 × 3076 × 39 in 16 slices: 8.4 µs, in 24 10.0; 1 × 9126 × 57 9.4 (9.7 in 27).
+        with(narrow, 256, (inner / 128).min(16))
+    } else if of_row <= 8192 && is_small {
+        with(narrow, if inner > round / 2 { 512 } else { 256 }, 1)
+    } else if packs && !is_long {
         let threads = if groups <= at_once { 512 } else { 256 };
-        with(false, threads, (at_once / groups.max(1)).min(inner / 512))
+        let slices = if inner > 512 {
+            at_once / groups.max(1)
+        } else {
+            1
+        };
+        with(wide, threads, slices.min(inner / 512))
+    } else if groups <= at_once / 6 {
+        // 4 × 9223 × 928 in 16 slices: 20.4 µs (21.3 in groups of 128 bytes), 1 × 2000 × 1999 in
+        // seven 12.4.
+        with(wide, 512, (at_once / groups.max(1)).min(inner / 256))
+    } else if inner > 512 {
+        // 1 × 4096 × 4096 in eight slices: 26.9 µs, 1 × 4095 × 4097 in seven 28.6, 4 × 2063 × 5416
+        // in six 24.0, 1 × 700 × 20,001 in one 26.2.
+        with(wide, 256, (2 * at_once / groups).min(inner / 192))
     } else {
-        with(false, 256, 1)
+        // 1 × 300 × 13,132: 10.5 µs, with 256 threads 11.4.
+        with(wide, if groups <= at_once { 512 } else { 256 }, 1)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    direct, few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile,
+    direct, few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, short,
     sliced, slices, small, split, tensor, thin, tiled,
 };
 use kernels::raw;
@@ -336,21 +336,26 @@ pub(super) static DIRECT: &[Kernel] = direct! {
 /// By code: up to four rows, by how many threads share a row of B, and the same by packs of B; up
 /// to sixteen, by elements and by packs; few columns, by their team, and the same by packs of A.
 pub(super) static FEW: &[Kernel] = &[
-    few!(F32 f32, [0, 0], thin::matmul_thin<f32>, 2, 0),
-    few!(F32 f32, [0, 1], thin::matmul_thin<f32>, 4, 0),
-    few!(F32 f32, [0, 2], thin::matmul_thin<f32>, 8, 0),
-    few!(F32 f32, [0, 3], thin::matmul_thin<f32>, 16, 0),
-    few!(F32 f32, [0, 4], thin::matmul_thin<f32>, 32, 0),
+    few!(F32 f32, [0, 0], thin::matmul_thin<f32>, 8, 0),
+    few!(F32 f32, [0, 1], thin::matmul_thin<f32>, 16, 0),
+    few!(F32 f32, [0, 2], thin::matmul_thin<f32>, 32, 0),
+    few!(F32 f32, [0, 3], thin::matmul_thin<f32>, 64, 0),
+    few!(F32 f32, [0, 4], thin::matmul_thin<f32>, 128, 0),
     few!(F32 f32, [1, 0], thin::matmul_thin<f32>, 8, 1),
     few!(F32 f32, [1, 1], thin::matmul_thin<f32>, 16, 1),
     few!(F32 f32, [1, 2], thin::matmul_thin<f32>, 32, 1),
-    few!(F64 f64, [0, 0], thin::matmul_thin<f64>, 2, 0),
-    few!(F64 f64, [0, 1], thin::matmul_thin<f64>, 4, 0),
-    few!(F64 f64, [0, 2], thin::matmul_thin<f64>, 8, 0),
-    few!(F64 f64, [0, 3], thin::matmul_thin<f64>, 16, 0),
+    few!(F32 f32, [1, 3], thin::matmul_thin<f32>, 64, 1),
+    few!(F32 f32, [1, 4], thin::matmul_thin<f32>, 128, 1),
+    few!(F64 f64, [0, 0], thin::matmul_thin<f64>, 4, 0),
+    few!(F64 f64, [0, 1], thin::matmul_thin<f64>, 8, 0),
+    few!(F64 f64, [0, 2], thin::matmul_thin<f64>, 16, 0),
+    few!(F64 f64, [0, 3], thin::matmul_thin<f64>, 32, 0),
+    few!(F64 f64, [0, 4], thin::matmul_thin<f64>, 64, 0),
     few!(F64 f64, [1, 0], thin::matmul_thin<f64>, 4, 1),
     few!(F64 f64, [1, 1], thin::matmul_thin<f64>, 8, 1),
     few!(F64 f64, [1, 2], thin::matmul_thin<f64>, 16, 1),
+    few!(F64 f64, [1, 3], thin::matmul_thin<f64>, 32, 1),
+    few!(F64 f64, [1, 4], thin::matmul_thin<f64>, 64, 1),
     few!(F32 f32, [2, 0], few_rows::matmul_few_rows<f32>, 0),
     few!(F32 f32, [2, 1], few_rows::matmul_few_rows<f32>, 1),
     few!(F32 f32, [3, 0], few_cols::matmul_few_cols<f32>, TEAMS[0], 0),
@@ -413,6 +418,33 @@ pub(super) static SMALL: &[Kernel] = &[
     small!(F64 f64, 0),
     small!(F64 f64, 1),
 ];
+
+/// Kernels that take the elements, the extents, and the shape of a block.
+macro_rules! short {
+    ($Type:ident $t:ident) => {
+        kernel!(
+            Takes::Type(Type::$Type),
+            [0, 0],
+            short::matmul_short<$t>,
+            |of| {
+                let ([rows, inner, cols, _], [wide, high]) =
+                    (of.problem.extents, super::short::block(&of.problem));
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.inputs[1].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    rows,
+                    inner,
+                    cols,
+                    wide,
+                    high,
+                )
+            }
+        )
+    };
+}
+
+pub(super) static SHORT: &[Kernel] = &[short!(F32 f32), short!(F64 f64)];
 
 /// The inputs are the terms of A and B and their ranges.
 pub(super) static TENSOR: &[Kernel] = &[

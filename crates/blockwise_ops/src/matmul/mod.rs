@@ -14,6 +14,7 @@ mod parts;
 mod pitched;
 mod plan;
 mod reference;
+mod short;
 mod slices;
 mod small;
 mod tensor;
@@ -129,6 +130,7 @@ pub static MATMUL: Operation = Operation {
         &DIRECT,
         &FEW,
         &SMALL,
+        &SHORT,
         &TENSOR,
         &PITCHED,
     ],
@@ -301,6 +303,15 @@ pub static SMALL: Variant = Variant::new(
     plan::small,
 )
 .worth(|problem| !is_one(problem) && small::is_small(problem));
+
+/// Goes down the rows of the output by packs of 16 bytes; for an inner extent of at most eight.
+pub static SHORT: Variant = Variant::new(
+    "short",
+    "goes down the rows of the output by packs of 16 bytes; for an inner extent of at most eight",
+    kernels::SHORT,
+    short::plan,
+)
+.worth(short::is_short);
 
 /// Tensor cores of compute capability 9.0 multiply f32, split into three BF16 terms, with an error
 /// no larger than that of FP32 arithmetic.

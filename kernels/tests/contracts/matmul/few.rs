@@ -88,7 +88,7 @@ macro_rules! few {
 
 #[test]
 fn few_rows_or_columns_have_memory_for_their_slices() {
-    let thin = || Few::of([2, 6, 8], 8, 1, shape([1, 1, 2], [64, 1, 1]));
+    let thin = || Few::of([2, 6, 8], 16, 1, shape([1, 1, 2], [64, 1, 1]));
     let rows_shape =
         shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32);
     let rows = || Few::of([5, 6, 8], 0, 1, rows_shape).with(|of| of.packs = 1);
@@ -143,14 +143,20 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     each(&thin, &by_thin);
     each(&rows, &by_rows);
     each(&cols, &by_cols);
-    let five = Few::of([5, 6, 8], 8, 1, thin().shape);
+    let five = Few::of([5, 6, 8], 16, 1, thin().shape);
     refused(by_thin(five), "rows <= MOST_ROWS");
-    for (number, packs) in [(12, 0), (0, 0), (64, 0), (2, 1)] {
+    for (number, packs) in [(12, 0), (0, 0), (4, 0), (128, 0), (256, 1), (2, 1)] {
         let mut of = thin();
         (of.number, of.packs) = (number, packs);
         refused(by_thin(of), "across");
     }
-    starts(by_thin(Few::of([2, 6, 8], 2, 4, thin().shape)));
+    // One pack of two, unless B is aligned.
+    let narrow = || Few::of([2, 6, 8], 8, 2, thin().shape);
+    starts(by_thin(narrow()));
+    refused(by_thin(narrow().with(|of| of.tickets = memory(1))), "fit");
+    starts(by_thin(
+        narrow().with(|of| (of.tickets, of.packs) = (memory(1), 1)),
+    ));
     let packed = || thin().with(|of| of.packs = 1);
     starts(by_thin(packed()));
     refused(by_thin(packed().with(|of| of.packs = 2)), "packs <= 1");
@@ -158,10 +164,12 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
         by_thin(packed().with(|of| of.b = behind(48))),
         "b.is_aligned",
     );
-    let odd = Few::of([2, 6, 7], 8, 1, thin().shape).with(|of| of.packs = 1);
+    let odd = Few::of([2, 6, 7], 16, 1, thin().shape).with(|of| of.packs = 1);
     refused(by_thin(odd), "cols.is_multiple_of");
     for (block, rule) in [
         ([48, 1, 1], "block.x"),
+        ([96, 1, 1], "block.x"),
+        ([16, 1, 1], "block.x"),
         ([512, 2, 1], "block.y"),
         ([64, 2, 1], "block.y"),
     ] {

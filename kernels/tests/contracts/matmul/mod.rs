@@ -3,6 +3,7 @@
 mod direct;
 mod few;
 mod pipelined;
+mod short;
 mod slices;
 mod small;
 mod tensor;

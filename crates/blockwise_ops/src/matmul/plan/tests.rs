@@ -48,10 +48,20 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 256));
     for (small, kernel) in [
         ([138, 15, 200], "matmul_tiled_f32"),
-        ([500, 1, 500], "matmul_naive_f32"),
-        ([744, 8, 7992], "matmul_register_tile_f32"),
+        ([300, 1, 500], "matmul_naive_f32"),
+        ([744, 8, 7992], "matmul_short_f32"),
     ] {
         assert_eq!(chosen(Type::F32, small).kernel, kernel);
+    }
+    for (of, grid) in [
+        // 63 groups of 128 columns, runs of 128 rows; one group of eight packs; half as many rows.
+        ([744, 8, 7992], [63, 6, 1]),
+        ([20_000, 8, 24], [1, 157, 1]),
+        ([1000, 8, 1000], [8, 16, 1]),
+        ([1727, 1, 2863], [23, 27, 1]),
+    ] {
+        let short = chosen(Type::F32, of);
+        assert_eq!((short.grid, short.block), (grid, [256, 1, 1]), "{of:?}");
     }
     let doubles = chosen(Type::F64, [1100, 50, 1000]);
     assert_eq!(doubles.kernel, "matmul_mma_square_f64");

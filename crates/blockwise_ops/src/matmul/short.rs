@@ -1,0 +1,67 @@
+//! Products with a short inner extent: how they are launched.
+
+use kernels::matmul::short::{DEPTH, HIGHEST, THREADS, WIDEST, groups};
+
+use super::plan::check;
+use super::vectors::lanes;
+use super::{extents, is_one};
+use crate::LaunchError;
+use crate::by_width::by_width;
+use crate::limits::blocks_for;
+use crate::operation::{Plan, Problem, Task};
+
+/// Blocks that a launch has, if rows can be divided among more.
+const BLOCKS: usize = 120;
+/// Bytes of C from which on it is the fastest kernel: 398 × 4 × 771 takes 5.2 µs (`naive` 5.9), 300 ×
+/// 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4 (`naive` 6.4), 128 ×
+/// 8 × 128 4.6 (`tiled` 4.1).
+const LARGE: usize = 810_000;
+/// Whether there is such a kernel for the product.
+pub(super) fn is_short(problem: &Problem) -> bool {
+    is_one(problem) && extents(problem)[1] <= DEPTH
+}
+
+/// Whether it is the fastest, of products that have more than a few rows and columns.
+pub(super) fn pays(problem: &Problem) -> bool {
+    let [rows, inner, cols] = extents(problem);
+    let of_c = problem.bytes(rows.saturating_mul(cols));
+    is_short(problem) && inner > 0 && of_c >= LARGE as u64
+}
+
+/// Threads that share a row of C, and rows of a block.
+pub(super) fn block(problem: &Problem) -> [usize; 2] {
+    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    let packs = cols.div_ceil(lanes(bytes)) + 1;
+    let wide = packs.next_power_of_two().clamp(4, WIDEST);
+    let groups = by_width!(bytes, T => groups::<T>(cols, wide));
+    // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of 64;
+    // 1727 × 1 × 2863 10.4 and 9.8.
+    let mut high = if inner <= 6 { HIGHEST / 2 } else { HIGHEST };
+    while high > 32 && rows.div_ceil(high).saturating_mul(groups) < BLOCKS {
+        high /= 2;
+    }
+    [wide, high]
+}
+
+pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    check(task)?;
+    let problem = task.problem;
+    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if !is_short(problem) {
+        return Err(LaunchError::ShapeMismatch {
+            left_name: "A",
+            left: vec![rows, inner],
+            right_name: "B",
+            right: vec![inner, cols],
+            rule: "the kernel `short` is for an inner extent of at most 8",
+        });
+    }
+    let [wide, high] = block(problem);
+    let groups = by_width!(bytes, T => groups::<T>(cols, wide));
+    let threads = task.fixed_block(THREADS)?;
+    let items = groups.saturating_mul(threads as usize);
+    let mut plan = task.plan_1d([0, 0], items, threads, 0)?;
+    let (cap, most) = (task.options.grid_cap, task.device.max_grid[1]);
+    plan.launch.grid[1] = blocks_for(rows.div_ceil(high), 1, cap, most);
+    Ok(plan)
+}
