@@ -14,7 +14,7 @@
 //! ```
 //!
 //! LLVM can do both outside: the pointer is converted once, where it enters the kernel, and the
-//! integer that a `bool` became is not made. What is left here is `@${1} ld.global.b32 ${0}, [${2}];`.
+//! integer that a `bool` became is not made, nor a predicate of `true`. What is left here is `@${1} ld.global.b32 ${0}, [${2}];`.
 //! ptxas makes the same instructions of it; the text of a load is a third as long.
 
 use std::borrow::Cow;
@@ -61,12 +61,19 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
                 ))?);
                 assembly.new_arguments[operand.argument] = format!("{ty} {fresh}").into();
             }
-            if let Some((at, name, operand)) = assembly.statement("setp.ne.u32 ", ", 0;") {
-                let argument = assembly.arguments[operand.argument];
-                let condition = local(value(argument)).and_then(|name| conditions.get(name));
-                if let Some(condition) = condition
-                    && assembly.constraints[operand.number] == "r"
-                    && assembly.replace(at, &format!(".reg .pred {name};"), &name, operand.number)
+            if let Some((at, name, operand)) = assembly.statement("setp.ne.u32 ", ", 0;")
+                && assembly.constraints[operand.number] == "r"
+            {
+                let given = value(assembly.arguments[operand.argument]);
+                let condition = local(given).and_then(|name| conditions.get(name));
+                let declaration = format!(".reg .pred {name};");
+                if given == "1" {
+                    // An immediate, which nothing names any more, needs no register.
+                    if assembly.always(at, &declaration, &name) {
+                        assembly.constraints[operand.number] = "n";
+                    }
+                } else if let Some(condition) = condition
+                    && assembly.replace(at, &declaration, &name, operand.number)
                 {
                     assembly.new_arguments[operand.argument] = format!("i1 {condition}").into();
                     assembly.constraints[operand.number] = "b";
@@ -167,11 +174,8 @@ impl<'i> Assembly<'i> {
 
     /// Names the operand instead of what was declared and, in a line, converted from it.
     fn replace(&mut self, at: usize, declaration: &str, name: &str, operand: usize) -> bool {
-        let Some(declared) = self.lines.iter().position(|line| line == declaration) else {
+        if !self.remove(at, declaration) {
             return false;
-        };
-        for line in [at.max(declared), at.min(declared)] {
-            self.lines.remove(line);
         }
         for line in &mut self.lines {
             let named = words(line)
@@ -181,6 +185,35 @@ impl<'i> Assembly<'i> {
                 })
                 .collect();
             *line = Cow::Owned(named);
+        }
+        true
+    }
+
+    /// Does always what a predicate allows.
+    fn always(&mut self, at: usize, declaration: &str, name: &str) -> bool {
+        let guard = format!("@{name} ");
+        let is_guard = |(number, line): (usize, &Cow<'_, str>)| {
+            let rest = line.strip_prefix(&guard).unwrap_or(line);
+            number == at || line == declaration || words(rest).all(|word| word != name)
+        };
+        if !self.lines.iter().enumerate().all(is_guard) || !self.remove(at, declaration) {
+            return false;
+        }
+        for line in &mut self.lines {
+            if let Some(rest) = line.strip_prefix(&guard) {
+                *line = Cow::Owned(rest.to_owned());
+            }
+        }
+        true
+    }
+
+    /// Removes a line and a declaration; nothing, if there is no such declaration.
+    fn remove(&mut self, at: usize, declaration: &str) -> bool {
+        let Some(declared) = self.lines.iter().position(|line| line == declaration) else {
+            return false;
+        };
+        for line in [at.max(declared), at.min(declared)] {
+            self.lines.remove(line);
         }
         self.is_changed = true;
         true
@@ -275,6 +308,26 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_that_always_holds_is_left_out() {
+        let call = |template: &str, constraint: &str| {
+            format!("  %1 = call i32 asm \"{template}\", \"=&r,{constraint},0\"(i32 1, i32 0)\n")
+        };
+        let lines = ".reg .pred q;\\0Asetp.ne.u32 q, ${1}, 0;";
+        check(
+            &call(
+                &format!("{{\\0A{lines}\\0A@q ld.global.b32 ${{0}}, [x];\\0A}}"),
+                "r",
+            ),
+            &call("ld.global.b32 ${0}, [x];", "n"),
+        );
+        let other = call(
+            &format!("{{\\0A{lines}\\0A@!q ld.global.b32 ${{0}}, [x];\\0A}}"),
+            "r",
+        );
+        check(&other, &other);
+    }
+
+    #[test]
     fn braces_stay_for_other_declarations() {
         check(
             "  call void asm \"{\\0A.reg .u64 shared;\\0A.reg .u64 x;\\0Acvta.to.shared.u64 shared, ${0};\\0A\
@@ -315,7 +368,7 @@ mod tests {
         let predicate = ".reg .pred q;\\0Asetp.ne.u32 q, ${0}, 0;\\0A@q bar.sync 0;";
         with(predicate, "i32 %k, ptr %p");
         with(predicate, "i64 %j, ptr %p");
-        with(predicate, "i32 1, ptr %p");
+        with(predicate, "i32 0, ptr %p");
         with(&predicate.replace(", 0;", ", 1;"), "i32 %i, ptr %p");
     }
 }
