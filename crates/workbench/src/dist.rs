@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     build.args(["--package", "blockwise_cli", "--bin", "blockwise"]);
     build.args(["--features", "tools", "--", "-C"]);
     // Relative relocations as bitmaps: half a megabyte less. glibc reads them from 2.36 on.
-    build.arg("link-arg=-Wl,-z,pack-relative-relocs");
+    build.arg("link-arg=-Wl,-z,pack-relative-relocs,--icf=all,-O2");
     workspace::check(build.env("BLOCKWISE_COMMIT", &commit))?;
     let target = workspace::target()?;
     let program = target.join("dist/blockwise");

@@ -1,7 +1,6 @@
-//! Inline assembly takes addresses of a memory space, and conditions, as they are.
+//! Inline assembly takes addresses of a memory space as they are.
 //!
-//! Rust passes assembly neither. So a template converts a generic pointer to an address of global
-//! or shared memory, and an integer to a predicate:
+//! Rust passes only generic pointers. So a template converts them, and a `bool` to a predicate:
 //!
 //! ```text
 //! {
@@ -13,25 +12,22 @@
 //! }
 //! ```
 //!
-//! LLVM can do both outside: the pointer is converted once, where it enters the kernel, and the
-//! integer that a `bool` became is not made, nor a predicate of `true`. What is left here is `@${1} ld.global.b32 ${0}, [${2}];`.
-//! ptxas makes the same instructions of it; the text of a load is a third as long.
+//! LLVM converts outside, most pointers once, where they enter the kernel. A predicate of `true` goes,
+//! too; [others](crate::guards) do in the text.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use super::module::{Callee, Function, Instruction, Module, Opcode, local, typed, value};
+use super::module::{Callee, Instruction, Module, value};
 use crate::error::CudaBuilderError;
 
 /// The lines of a template, which Rust joins by line feeds.
 const LINE: &str = "\\0A";
 
-/// Takes both conversions out of every template that has them in this form, on lines of their own.
-/// Others stay as they are.
+/// Takes conversions out of every template that has them in this form, on lines of their own. Others
+/// stay as they are.
 pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
     for function in module.functions_mut() {
-        let conditions = conditions(function);
         function.expand(|instruction| {
             let Some(mut assembly) = Assembly::of(instruction)? else {
                 return Ok(None);
@@ -63,21 +59,11 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
             }
             if let Some((at, name, operand)) = assembly.statement("setp.ne.u32 ", ", 0;")
                 && assembly.constraints[operand.number] == "r"
+                && value(assembly.arguments[operand.argument]) == "1"
+                && assembly.always(at, &format!(".reg .pred {name};"), &name)
             {
-                let given = value(assembly.arguments[operand.argument]);
-                let condition = local(given).and_then(|name| conditions.get(name));
-                let declaration = format!(".reg .pred {name};");
-                if given == "1" {
-                    // An immediate, which nothing names any more, needs no register.
-                    if assembly.always(at, &declaration, &name) {
-                        assembly.constraints[operand.number] = "n";
-                    }
-                } else if let Some(condition) = condition
-                    && assembly.replace(at, &declaration, &name, operand.number)
-                {
-                    assembly.new_arguments[operand.argument] = format!("i1 {condition}").into();
-                    assembly.constraints[operand.number] = "b";
-                }
+                // An immediate, which nothing names any more, needs no register.
+                assembly.constraints[operand.number] = "n";
             }
             if !assembly.is_changed {
                 return Ok(None);
@@ -87,21 +73,6 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
         })?;
     }
     Ok(())
-}
-
-/// The conditions that became integers, by the integers' names.
-fn conditions(function: &Function<'_>) -> HashMap<String, String> {
-    let widened = function.instructions().filter_map(|instruction| {
-        if instruction.opcode() != Opcode::ZExt {
-            return None;
-        }
-        let ("i1", condition) = typed(instruction.operands()) else {
-            return None;
-        };
-        let is_word = instruction.operands().trim_end().ends_with(" to i32");
-        is_word.then(|| Some((instruction.result()?.to_owned(), condition.to_owned())))?
-    });
-    widened.collect()
 }
 
 /// A call of inline assembly.
@@ -289,20 +260,20 @@ mod tests {
         check_body(lift, body, expected);
     }
 
-    const INTEGER: &str = "  %i = zext i1 %c to i32\n";
-
     #[test]
-    fn a_load_under_a_condition_is_one_line() {
+    fn an_address_is_converted_outside() {
+        let guard = ".reg .pred inside;\\0Asetp.ne.u32 inside, ${2}, 0;";
+        let integer = "  %i = zext i1 %c to i32\n";
         check(
             &format!(
-                "{INTEGER}  %1 = call {{ i32, i32 }} asm sideeffect \"{{\\0A.reg .pred inside;\\0A.reg .u64 global;\\0A\
-                 setp.ne.u32 inside, ${{2}}, 0;\\0Acvta.to.global.u64 global, ${{3}};\\0A@inside ld.global.v2.b32 {{${{0}}, ${{1}}}}, [global];\\0A}}\", \
+                "{integer}  %1 = call {{ i32, i32 }} asm sideeffect \"{{\\0A.reg .u64 global;\\0A{guard}\\0A\
+                 cvta.to.global.u64 global, ${{3}};\\0A@inside ld.global.v2.b32 {{${{0}}, ${{1}}}}, [global];\\0A}}\", \
                  \"=&r,=&r,r,l,0,1,~{{memory}}\"(i32 %i, ptr nonnull align 8 %p, i32 0, i32 7) #4, !dbg !5\n"
             ),
             &format!(
-                "{INTEGER}  %asm.address.0 = addrspacecast ptr %p to ptr addrspace(1), !dbg !5\n  \
-                 %1 = call {{ i32, i32 }} asm sideeffect \"@${{2}} ld.global.v2.b32 {{${{0}}, ${{1}}}}, [${{3}}];\", \
-                 \"=&r,=&r,b,l,0,1,~{{memory}}\"(i1 %c, ptr addrspace(1) %asm.address.0, i32 0, i32 7) #4, !dbg !5\n"
+                "{integer}  %asm.address.0 = addrspacecast ptr %p to ptr addrspace(1), !dbg !5\n  \
+                 %1 = call {{ i32, i32 }} asm sideeffect \"{{\\0A{guard}\\0A@inside ld.global.v2.b32 {{${{0}}, ${{1}}}}, [${{3}}];\\0A}}\", \
+                 \"=&r,=&r,r,l,0,1,~{{memory}}\"(i32 %i, ptr addrspace(1) %asm.address.0, i32 0, i32 7) #4, !dbg !5\n"
             ),
         );
     }

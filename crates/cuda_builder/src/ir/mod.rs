@@ -143,7 +143,7 @@ const PASSES: &[(Stage, Rewrite)] = &[
     (Optimised, |module, _| odd_integer::lower(module)),
     // The code generator must not prepare iterations that are rarely executed.
     (Optimised, |module, _| grid_stride::hide(module)),
-    // Rust passes assembly no predicates and no addresses of a space.
+    // Rust passes assembly no addresses of a space.
     (Optimised, |module, _| asm_operands::lift(module)),
 ];
 
