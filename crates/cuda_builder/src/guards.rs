@@ -20,48 +20,20 @@ pub(crate) fn name(ptx: &str) -> String {
 
 fn write(function: &[&str], text: &mut String) {
     let conditions = conditions(function);
-    // Whether a line is within assembly that is changed, and the predicate's names in it.
-    let mut block: Option<(&str, &str)> = None;
-    let mut unbraced = false;
-    for (at, line) in function.iter().enumerate() {
-        match guarded(function, at) {
-            Some((name, integer)) if conditions.contains_key(integer) => {
-                block = Some((name, conditions[integer].0));
-                let body = &function[at + 3..];
-                unbraced = !body
-                    .iter()
-                    .take_while(|line| **line != "}")
-                    .any(|line| line.starts_with(".reg"));
-                if !unbraced {
-                    push(text, line);
-                }
-                continue;
-            }
-            _ => {}
-        }
-        if let Some((name, predicate)) = block {
-            if *line == "}" {
-                block = None;
-                if unbraced {
-                    continue;
-                }
-            } else if is_declaration(line, name) || integer_of(line, name).is_some() {
-                continue;
-            } else if let Some(rest) = line
-                .strip_prefix('@')
-                .and_then(|rest| rest.strip_prefix(name))
-            {
-                let indent = if unbraced { "\t" } else { "" };
-                push(text, &format!("{indent}@{predicate}{rest}"));
-                continue;
-            }
-            push(text, line);
+    let mut at = 0;
+    while let Some(line) = function.get(at) {
+        at += 1;
+        if let Some(guarded) = Guarded::of(&function[at - 1..])
+            && let Some((predicate, _)) = conditions.get(guarded.integer)
+        {
+            guarded.write(predicate, text);
+            at += guarded.body.len() + 3;
             continue;
         }
-        // Nothing else reads the integer.
-        let unused = condition(line)
-            .is_some_and(|(integer, _)| conditions.get(integer).is_some_and(|&(_, only)| only));
-        if !unused {
+        let is_only_for_guards = condition(line)
+            .and_then(|(integer, _)| conditions.get(integer))
+            .is_some_and(|&(_, is_only)| is_only);
+        if !is_only_for_guards {
             push(text, line);
         }
     }
@@ -90,11 +62,12 @@ fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
             *mentioned.entry(register).or_default() += 1;
         }
     }
-    made.retain(|integer, predicate| defined[integer] == 1 && defined.get(predicate) == Some(&1));
+    let once = |register: &str| defined.get(register) == Some(&1);
+    made.retain(|integer, predicate| once(integer) && once(predicate));
     let mut guards: HashMap<&str, usize> = HashMap::new();
     for at in 0..function.len() {
-        if let Some((_, integer)) = guarded(function, at) {
-            *guards.entry(integer).or_default() += 1;
+        if let Some(guarded) = Guarded::of(&function[at..]) {
+            *guards.entry(guarded.integer).or_default() += 1;
         }
     }
     let with_uses = |(integer, predicate)| {
@@ -112,36 +85,60 @@ fn condition(line: &str) -> Option<(&str, &str)> {
     operands.strip_suffix(';')?.split_once(", 1, 0, ")
 }
 
-/// The predicate's name and the integer, if assembly begins here that declares a predicate, makes it
-/// of an integer and then only guards by it.
-fn guarded<'t>(function: &[&'t str], at: usize) -> Option<(&'t str, &'t str)> {
-    let [open, declaration, comparison, body @ ..] = &function[at..] else {
-        return None;
-    };
-    let name = declaration.strip_prefix(".reg .pred ")?.strip_suffix(';')?;
-    let integer = integer_of(comparison, name)?;
-    let end = body.iter().position(|line| *line == "}")?;
-    let only_guards = body[..end].iter().all(|line| {
-        let rest = line
-            .strip_prefix('@')
-            .and_then(|rest| rest.strip_prefix(name)?.strip_prefix(' '));
-        let mut words = rest
-            .unwrap_or(line)
-            .split(|c: char| !(c.is_ascii_alphanumeric() || "_%.".contains(c)));
-        words.all(|word| word != name && word != integer)
-    });
-    (*open == "\t{" && only_guards).then_some((name, integer))
+/// Assembly that declares a predicate, makes it of an integer and then only guards by it.
+struct Guarded<'t, 'l> {
+    name: &'t str,
+    integer: &'t str,
+    /// The lines after these, without the closing brace.
+    body: &'l [&'t str],
 }
 
-fn is_declaration(line: &str, name: &str) -> bool {
-    line.strip_prefix(".reg .pred ") == Some(&format!("{name};"))
-}
+impl<'t, 'l> Guarded<'t, 'l> {
+    /// `None` if the lines do not begin with such assembly.
+    fn of(lines: &'l [&'t str]) -> Option<Self> {
+        let ["\t{", declaration, comparison, rest @ ..] = lines else {
+            return None;
+        };
+        let name = declaration.strip_prefix(".reg .pred ")?.strip_suffix(';')?;
+        let operands = comparison.strip_prefix("setp.ne.u32 ")?;
+        let integer = operands.strip_prefix(name)?.strip_prefix(", ")?;
+        let integer = integer.strip_suffix(", 0;")?;
+        let body = &rest[..rest.iter().position(|line| *line == "}")?];
+        let guarded = Guarded {
+            name,
+            integer,
+            body,
+        };
+        let only_guards = body.iter().all(|line| {
+            let mut words = words(guarded.instruction(line).unwrap_or(line));
+            words.all(|word| word != name && word != integer)
+        });
+        only_guards.then_some(guarded)
+    }
 
-/// `%r5` of `setp.ne.u32 NAME, %r5, 0;`.
-fn integer_of<'t>(line: &'t str, name: &str) -> Option<&'t str> {
-    let operands = line.strip_prefix("setp.ne.u32 ")?.strip_prefix(name)?;
-    let integer = operands.strip_prefix(", ")?.strip_suffix(", 0;")?;
-    integer.starts_with("%r").then_some(integer)
+    /// What the predicate guards in a line, from the space on.
+    fn instruction<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let rest = line.strip_prefix('@')?.strip_prefix(self.name)?;
+        rest.starts_with(' ').then_some(rest)
+    }
+
+    /// The same with another predicate, in braces if there are other declarations.
+    fn write(&self, predicate: &str, text: &mut String) {
+        let has_braces = self.body.iter().any(|line| line.starts_with(".reg"));
+        if has_braces {
+            push(text, "\t{");
+        }
+        for line in self.body {
+            let indent = if has_braces { "" } else { "\t" };
+            match self.instruction(line) {
+                Some(rest) => push(text, &format!("{indent}@{predicate}{rest}")),
+                None => push(text, line),
+            }
+        }
+        if has_braces {
+            push(text, "}");
+        }
+    }
 }
 
 /// What an instruction may write: its first operand, `{%r1, %r2}` and `%p1|%p2` included. Of two
@@ -171,8 +168,11 @@ fn target(line: &str) -> &str {
 
 /// The registers that a text names.
 fn registers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_%".contains(c)))
-        .filter(|word| word.starts_with('%'))
+    words(text).filter(|word| word.starts_with('%'))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_%.".contains(c)))
 }
 
 #[cfg(test)]
@@ -219,6 +219,10 @@ mod tests {
             "{CONDITION}\tsetp.eq.b32 \t%p9|%p3, %r1, %r2;\n{BLOCK}"
         ));
         same(format!("\tmov.b32 \t%r5, %r8;\n{BLOCK}"));
+        // Assembly's own registers.
+        same(format!(
+            "\t{{\n.reg .pred p;\nselp.b32 x, 1, 0, p;\n}}\n{BLOCK}"
+        ));
         // It is read otherwise, too, or the predicate is negated.
         same(format!(
             "{CONDITION}{}",
