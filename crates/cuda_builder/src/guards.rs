@@ -1,9 +1,9 @@
 //! Assembly guards an instruction by the predicate that its condition is.
 //!
-//! Rust passes a `bool` to assembly as an integer: `selp.b32 %r5, 1, 0, %p3;` before it, and in it a
-//! predicate again, `setp.ne.u32 inside, %r5, 0;`. ptxas makes the same instructions without the two.
-//! This is done in the text: an operand of LLVM's assembly that is a condition may be computed in
-//! another place, which cost one kernel 56 bytes of spills.
+//! Rust passes a `bool` to assembly as an integer: `selp.b32 %r5, 1, 0, %p3;` before it, and in it
+//! a predicate again, `setp.ne.u32 inside, %r5, 0;`. ptxas makes the same instructions without the
+//! two. This is done in the text: an operand of LLVM's assembly that is a condition may be computed
+//! in another place, which cost one kernel 56 bytes of spills.
 
 use std::collections::HashMap;
 

@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! LLVM converts outside, most pointers once, where they enter the kernel. A predicate of `true` goes,
-//! too; [others](crate::guards) do in the text.
+//! LLVM converts outside, most pointers once, where they enter the kernel. A predicate of `true`
+//! goes, too; [others](crate::guards) do in the text.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,8 @@ use crate::error::CudaBuilderError;
 /// The lines of a template, which Rust joins by line feeds.
 const LINE: &str = "\\0A";
 
-/// Takes conversions out of every template that has them in this form, on lines of their own. Others
-/// stay as they are.
+/// Takes conversions out of every template that has them in this form, on lines of their own.
+/// Others stay as they are.
 pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
     for function in module.functions_mut() {
