@@ -38,6 +38,7 @@ mod embed;
 mod error;
 mod failure;
 mod files;
+mod guards;
 mod habits;
 mod ir;
 mod labels;

@@ -13,7 +13,8 @@ macro_rules! copy {
         unsafe {
             core::arch::asm!(
                 "{{",
-                ".reg .u64 shared, global;",
+                ".reg .u64 shared;",
+                ".reg .u64 global;",
                 "cvta.to.shared.u64 shared, {dst};",
                 "cvta.to.global.u64 global, {src};",
                 concat!("cp.async.", $cache, ".shared.global [shared], [global], ", $bytes, ";"),

@@ -6,6 +6,7 @@
 //! understand and does not is an error that quotes it.
 
 mod address_space;
+mod asm_operands;
 mod asm_places;
 mod atomic;
 mod barrier;
@@ -142,6 +143,8 @@ const PASSES: &[(Stage, Rewrite)] = &[
     (Optimised, |module, _| odd_integer::lower(module)),
     // The code generator must not prepare iterations that are rarely executed.
     (Optimised, |module, _| grid_stride::hide(module)),
+    // Rust passes assembly no addresses of a space.
+    (Optimised, |module, _| asm_operands::lift(module)),
 ];
 
 /// Invariants after a stage's last pass.

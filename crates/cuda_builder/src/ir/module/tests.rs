@@ -367,6 +367,7 @@ mod hostile {
   %i = phi i64 [ 0, %b ], [ %j, %c ]
   %j = add i64 %i, %h
   call void asm \"bar.sync 0;\", \"\"(), !dbg !9
+  call void asm \"{\\0A.reg .u64 g;\\0Acvta.to.global.u64 g, ${0};\\0A}\", \"l\"(ptr %p)
   switch i32 %a, label %b [
   ]
   unreachable
@@ -392,7 +393,7 @@ b:
 
         #[test]
         fn mixed_bodies_are_read_or_refused(lines in prop::collection::vec(0_usize..200, 0..20)) {
-            let all: Vec<_> = LINES.lines().take(12).collect();
+            let all: Vec<_> = LINES.lines().take(13).collect();
             let body: Vec<_> = lines.iter().map(|at| all[at % all.len()]).collect();
             digest(&format!("define void @f(ptr %p) {{\nb:\n{}\n  ret void\n}}\n", body.join("\n")));
         }

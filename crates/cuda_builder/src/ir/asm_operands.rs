@@ -1,0 +1,345 @@
+//! Inline assembly takes addresses of a memory space as they are.
+//!
+//! Rust passes only generic pointers. So a template converts them, and a `bool` to a predicate:
+//!
+//! ```text
+//! {
+//! .reg .pred inside;
+//! .reg .u64 global;
+//! setp.ne.u32 inside, ${1}, 0;
+//! cvta.to.global.u64 global, ${2};
+//! @inside ld.global.b32 ${0}, [global];
+//! }
+//! ```
+//!
+//! LLVM converts outside, most pointers once, where they enter the kernel. A predicate of `true`
+//! goes, too; [others](crate::guards) do in the text.
+
+use std::borrow::Cow;
+
+use super::module::{Callee, Instruction, Module, value};
+use crate::error::CudaBuilderError;
+
+/// The lines of a template, which Rust joins by line feeds.
+const LINE: &str = "\\0A";
+
+/// Takes conversions out of every template that has them in this form, on lines of their own.
+/// Others stay as they are.
+pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+    let mut count = 0;
+    for function in module.functions_mut() {
+        function.expand(|instruction| {
+            let Some(mut assembly) = Assembly::of(instruction)? else {
+                return Ok(None);
+            };
+            let mut before = Vec::new();
+            for (space, number) in [("global", 1), ("shared", 3)] {
+                let conversion = format!("cvta.to.{space}.u64 ");
+                let Some((at, name, operand)) = assembly.statement(&conversion, ";") else {
+                    continue;
+                };
+                let argument = assembly.arguments[operand.argument];
+                if !argument.starts_with("ptr ") || argument.contains("addrspace(") {
+                    continue;
+                }
+                if !assembly.replace(at, &format!(".reg .u64 {name};"), &name, operand.number) {
+                    continue;
+                }
+                let (ty, fresh) = (
+                    format!("ptr addrspace({number})"),
+                    format!("%asm.address.{count}"),
+                );
+                count += 1;
+                let position = instruction.position_text();
+                before.push(Instruction::new(&format!(
+                    "{fresh} = addrspacecast ptr {} to {ty}{position}",
+                    value(argument)
+                ))?);
+                assembly.new_arguments[operand.argument] = format!("{ty} {fresh}").into();
+            }
+            if let Some((at, name, operand)) = assembly.statement("setp.ne.u32 ", ", 0;")
+                && assembly.constraints[operand.number] == "r"
+                && value(assembly.arguments[operand.argument]) == "1"
+                && assembly.always(at, &format!(".reg .pred {name};"), &name)
+            {
+                // An immediate, which nothing names any more, needs no register.
+                assembly.constraints[operand.number] = "n";
+            }
+            if !assembly.is_changed {
+                return Ok(None);
+            }
+            before.push(assembly.instruction(instruction)?);
+            Ok(Some(before))
+        })?;
+    }
+    Ok(())
+}
+
+/// A call of inline assembly.
+struct Assembly<'i> {
+    template: &'i str,
+    /// What is left of its lines.
+    lines: Vec<Cow<'i, str>>,
+    /// One for each operand, outputs first, then clobbers.
+    constraints: Vec<&'i str>,
+    old_constraints: &'i str,
+    arguments: Vec<&'i str>,
+    new_arguments: Vec<Cow<'i, str>>,
+    attributes_at: usize,
+    is_changed: bool,
+}
+
+/// An input: its number in the template, and among the arguments.
+#[derive(Clone, Copy)]
+struct Operand {
+    number: usize,
+    argument: usize,
+}
+
+impl<'i> Assembly<'i> {
+    /// `None` for other instructions, and for outputs in memory, which are arguments too.
+    fn of(instruction: &'i Instruction<'_>) -> Result<Option<Self>, CudaBuilderError> {
+        let Some(call) = instruction.call()? else {
+            return Ok(None);
+        };
+        let Callee::Assembly {
+            template,
+            constraints: old_constraints,
+        } = call.callee
+        else {
+            return Ok(None);
+        };
+        let arguments: Vec<_> = call.arguments().collect();
+        let is_plain = !old_constraints.contains('*');
+        Ok(is_plain.then(|| Assembly {
+            template,
+            lines: template.split(LINE).map(Cow::Borrowed).collect(),
+            constraints: old_constraints.split(',').collect(),
+            old_constraints,
+            new_arguments: arguments.iter().map(|&text| text.into()).collect(),
+            arguments,
+            attributes_at: call.attributes_at,
+            is_changed: false,
+        }))
+    }
+
+    /// The line `START NAME, ${OPERAND} END` with its number. Nothing else uses the operand.
+    fn statement(&self, start: &str, end: &str) -> Option<(usize, String, Operand)> {
+        let (at, inner) = (self.lines.iter().enumerate())
+            .find_map(|(at, line)| Some((at, line.strip_prefix(start)?.strip_suffix(end)?)))?;
+        // As rustc writes an operand.
+        let (name, operand) = inner.strip_suffix('}')?.split_once(", ${")?;
+        let number: usize = operand.parse().ok()?;
+        let outputs = (self.constraints.iter())
+            .take_while(|constraint| constraint.starts_with('='))
+            .count();
+        let argument = number.checked_sub(outputs)?;
+        let uses = (self.lines.iter())
+            .map(|line| uses(line, operand))
+            .sum::<usize>();
+        (uses == 1 && argument < self.arguments.len()).then(|| {
+            let operand = Operand { number, argument };
+            (at, name.to_owned(), operand)
+        })
+    }
+
+    /// Names the operand instead of what was declared and, in a line, converted from it.
+    fn replace(&mut self, at: usize, declaration: &str, name: &str, operand: usize) -> bool {
+        if !self.remove(at, declaration) {
+            return false;
+        }
+        for line in &mut self.lines {
+            let named = words(line)
+                .map(|word| match word == name {
+                    true => format!("${{{operand}}}"),
+                    false => word.to_owned(),
+                })
+                .collect();
+            *line = Cow::Owned(named);
+        }
+        true
+    }
+
+    /// Does always what a predicate allows.
+    fn always(&mut self, at: usize, declaration: &str, name: &str) -> bool {
+        let guard = format!("@{name} ");
+        let is_guard = |(number, line): (usize, &Cow<'_, str>)| {
+            let rest = line.strip_prefix(&guard).unwrap_or(line);
+            number == at || line == declaration || words(rest).all(|word| word != name)
+        };
+        if !self.lines.iter().enumerate().all(is_guard) || !self.remove(at, declaration) {
+            return false;
+        }
+        for line in &mut self.lines {
+            if let Some(rest) = line.strip_prefix(&guard) {
+                *line = Cow::Owned(rest.to_owned());
+            }
+        }
+        true
+    }
+
+    /// Removes a line and a declaration; nothing, if there is no such declaration.
+    fn remove(&mut self, at: usize, declaration: &str) -> bool {
+        let Some(declared) = self.lines.iter().position(|line| line == declaration) else {
+            return false;
+        };
+        for line in [at.max(declared), at.min(declared)] {
+            self.lines.remove(line);
+        }
+        self.is_changed = true;
+        true
+    }
+
+    /// The changed call. Braces are for declarations.
+    fn instruction<'n>(
+        mut self,
+        old: &Instruction<'_>,
+    ) -> Result<Instruction<'n>, CudaBuilderError> {
+        let declares = self.lines.iter().any(|line| line.contains(".reg "));
+        let is_block = self.lines.first().is_some_and(|line| line == "{")
+            && self.lines.last().is_some_and(|line| line == "}");
+        if !declares && is_block {
+            self.lines.pop();
+            self.lines.remove(0);
+        }
+        let strings =
+            |template: &str, constraints: &str| format!("\"{template}\", \"{constraints}\"(");
+        let (before, _) = old.operands()[..self.attributes_at]
+            .split_once(&strings(self.template, self.old_constraints))
+            .unwrap_or_default();
+        let operands = format!(
+            "{before}{}{}){}",
+            strings(&self.lines.join(LINE), &self.constraints.join(",")),
+            self.new_arguments.join(", "),
+            &old.operands()[self.attributes_at..]
+        );
+        let text = format!(
+            "{}{}{operands}{}",
+            old.result_text(),
+            old.operation()
+                .strip_suffix(old.operands())
+                .unwrap_or_default(),
+            old.metadata()
+        );
+        Instruction::new(&text)
+    }
+}
+
+/// How often a line names the operand.
+fn uses(line: &str, operand: &str) -> usize {
+    let mut before = "";
+    words(line)
+        .filter(|&word| {
+            let is_operand = word == operand && (before.ends_with('$') || before.ends_with("${"));
+            before = word;
+            is_operand
+        })
+        .count()
+}
+
+/// A line, divided into words, such as `ld.global`, and what is between them.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_.%".contains(c);
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = rest.find(|c| is_of_word(c) != is_of_word(first));
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        Some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lift;
+    use crate::ir::testing::check_body;
+
+    #[track_caller]
+    fn check(body: &str, expected: &str) {
+        check_body(lift, body, expected);
+    }
+
+    #[test]
+    fn an_address_is_converted_outside() {
+        let guard = ".reg .pred inside;\\0Asetp.ne.u32 inside, ${2}, 0;";
+        let integer = "  %i = zext i1 %c to i32\n";
+        check(
+            &format!(
+                "{integer}  %1 = call {{ i32, i32 }} asm sideeffect \"{{\\0A.reg .u64 global;\\0A{guard}\\0A\
+                 cvta.to.global.u64 global, ${{3}};\\0A@inside ld.global.v2.b32 {{${{0}}, ${{1}}}}, [global];\\0A}}\", \
+                 \"=&r,=&r,r,l,0,1,~{{memory}}\"(i32 %i, ptr nonnull align 8 %p, i32 0, i32 7) #4, !dbg !5\n"
+            ),
+            &format!(
+                "{integer}  %asm.address.0 = addrspacecast ptr %p to ptr addrspace(1), !dbg !5\n  \
+                 %1 = call {{ i32, i32 }} asm sideeffect \"{{\\0A{guard}\\0A@inside ld.global.v2.b32 {{${{0}}, ${{1}}}}, [${{3}}];\\0A}}\", \
+                 \"=&r,=&r,r,l,0,1,~{{memory}}\"(i32 %i, ptr addrspace(1) %asm.address.0, i32 0, i32 7) #4, !dbg !5\n"
+            ),
+        );
+    }
+
+    #[test]
+    fn a_condition_that_always_holds_is_left_out() {
+        let call = |template: &str, constraint: &str| {
+            format!("  %1 = call i32 asm \"{template}\", \"=&r,{constraint},0\"(i32 1, i32 0)\n")
+        };
+        let lines = ".reg .pred q;\\0Asetp.ne.u32 q, ${1}, 0;";
+        check(
+            &call(
+                &format!("{{\\0A{lines}\\0A@q ld.global.b32 ${{0}}, [x];\\0A}}"),
+                "r",
+            ),
+            &call("ld.global.b32 ${0}, [x];", "n"),
+        );
+        let other = call(
+            &format!("{{\\0A{lines}\\0A@!q ld.global.b32 ${{0}}, [x];\\0A}}"),
+            "r",
+        );
+        check(&other, &other);
+    }
+
+    #[test]
+    fn braces_stay_for_other_declarations() {
+        check(
+            "  call void asm \"{\\0A.reg .u64 shared;\\0A.reg .u64 x;\\0Acvta.to.shared.u64 shared, ${0};\\0A\
+             add.u64 x, shared, ${1};\\0Ast.shared.u32 [shared+8], 0;\\0A}\", \"l,l\"(ptr %p, i64 3)\n",
+            "  %asm.address.0 = addrspacecast ptr %p to ptr addrspace(3)\n  call void asm \"{\\0A.reg .u64 x;\\0A\
+             add.u64 x, ${0}, ${1};\\0Ast.shared.u32 [${0}+8], 0;\\0A}\", \"l,l\"(ptr addrspace(3) %asm.address.0, i64 3)\n",
+        );
+    }
+
+    #[test]
+    fn what_has_another_form_stays() {
+        let with = |lines: &str, arguments: &str| {
+            let body = format!(
+                "  %i = zext i1 %c to i32\n  %j = zext i1 %c to i64\n  %k = zext i8 %d to i32\n  \
+                 call void asm \"{{\\0A{lines}\\0A}}\", \"r,l\"({arguments})\n"
+            );
+            check(&body, &body);
+        };
+        // The operand is used twice, in either form.
+        let address = "cvta.to.global.u64 g, ${1};\\0Ald.global.u32 %r, [g];";
+        with(
+            &format!(".reg .u64 g;\\0A{address}\\0Aadd.u64 x, ${{1}}, 1;"),
+            "i32 0, ptr %p",
+        );
+        with(
+            &format!(".reg .u64 g;\\0A{address}\\0Aadd.u64 x, $1, 1;"),
+            "i32 0, ptr %p",
+        );
+        // It is no pointer, or one of a space.
+        with(&format!(".reg .u64 g;\\0A{address}"), "i32 0, i64 %p");
+        with(
+            &format!(".reg .u64 g;\\0A{address}"),
+            "i32 0, ptr addrspace(1) %p",
+        );
+        // Declared with others.
+        with(&format!(".reg .u64 g, h;\\0A{address}"), "i32 0, ptr %p");
+        // No condition is known, or the integer has another width.
+        let predicate = ".reg .pred q;\\0Asetp.ne.u32 q, ${0}, 0;\\0A@q bar.sync 0;";
+        with(predicate, "i32 %k, ptr %p");
+        with(predicate, "i64 %j, ptr %p");
+        with(predicate, "i32 0, ptr %p");
+        with(&predicate.replace(", 0;", ", 1;"), "i32 %i, ptr %p");
+    }
+}
