@@ -26,7 +26,7 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//! - A line of one tile that has its block for itself needs no rounds, tickets or ninth warp.
+//! - Where each block has one tile at most there are no rounds: see [`scan_once`].
 
 use core::array::from_fn;
 use core::hint::assert_unchecked;
@@ -50,6 +50,8 @@ use crate::reduce::Op;
 pub(super) const ALL: u32 = u32::MAX;
 /// The ticket of no tile.
 pub(super) const NONE: u32 = u32::MAX;
+/// How often a block that has one tile looks for an earlier one before it adds that up itself.
+const TRIES: u32 = 64;
 /// The tiles on a block's board: more than are under way.
 const BOARD: usize = 8;
 
@@ -162,9 +164,9 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             blocks
         },
     };
-    if alone && !several {
+    if !several && each < GROUP as u32 {
         // SAFETY: the caller's promise.
-        unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
+        unsafe { scan_once::<T, O, LANES>(&tiles, slots, totals, tag, tickets) };
         return;
     }
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
@@ -282,17 +284,22 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     }
 }
 
-/// Scans a line of one tile, with the bits that rounds would give it. It looks back at nothing, and
-/// nothing else is under way.
+/// Scans the block's only tile, with the bits that rounds would give it.
+///
+/// The block's number says which tile it has, so the tile's copies start at once; the ninth warp
+/// takes a ticket for its tag only. Blocks may begin in any order, and a tile may wait for a block
+/// that has not begun: who has waited long adds up the earlier tile itself.
 ///
 /// # Safety
-/// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
-/// warp.
+/// As for [`scan`], of lines of fewer tiles than a group has, and a block for each tile; `totals` has
+/// a place for each warp.
 #[inline(always)]
-unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
+unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
     tiles: &Tiles<'_, T>,
     slots: *mut Pack<T, LANES>,
     totals: *mut T,
+    tag: *mut u32,
+    tickets: Tickets,
 ) {
     let of = tiles.of;
     let thread = thread::thread_idx_x();
@@ -300,9 +307,11 @@ unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
     let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
     let lane = thread % 32;
     let tile = tiles.tile(thread::block_idx_x());
+    let alone = tiles.each == 1;
     let at = warp * 32 * PACKS + lane as usize;
     let slots = slots.wrapping_add(at);
-    // SAFETY: the caller's promise; a thread waits for its own copies.
+    // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at its
+    // shuffles.
     unsafe {
         let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
         if has {
@@ -314,22 +323,160 @@ unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
             }
         } else if warp < WARPS && lane == 0 {
             totals.add(warp).write(O::nothing());
+        } else if !alone && lane == 0 {
+            tag.write(tickets.taken(tickets.take()).1);
         }
-        // Orders the warps' totals before all reads of them.
+        // Orders the warps' totals and the tag before all reads of them.
         thread::sync_threads();
         if !has {
             return;
         }
         let (before_warp, own) = join_warps::<T, O>(totals, lane);
-        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
-        let start = of.start::<O>(tile.line);
-        if thread == 0 && of.has_after {
-            let next = O::apply(start, own);
+        let mut start = of.start::<O>(tile.line);
+        let mut next = O::apply(start, own);
+        if !alone {
+            let words = Words::new(tickets.state, tag.read());
+            let [before_run, before_tile] =
+                earlier::<T, O, LANES>(tiles, tile, words, own, warp == 0, lane);
+            let total = O::apply(before_run, O::apply(before_tile, own));
+            next = O::apply(start, total);
+            start = O::apply(O::apply(start, before_run), before_tile);
+        }
+        if thread == 0 && of.has_after && tile.number + 1 == tiles.each {
             of.after.add(tile.line).write(O::turned(next, of.flip));
         }
+        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
         let before = O::apply(start, before_warp);
         scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
     }
+}
+
+/// What the earlier runs of a tile's line come to, and the earlier tiles of its run, in all lanes. A
+/// warp that `publishes` publishes what the tile comes to, and its run if it ends there.
+///
+/// # Safety
+/// All lanes of a warp call it; one warp of the tile's block publishes. The line has fewer tiles than
+/// a group.
+#[inline(always)]
+unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
+    tiles: &Tiles<'_, T>,
+    tile: Tile,
+    words: Words,
+    own: T,
+    publishes: bool,
+    lane: u32,
+) -> [T; 2] {
+    let places = Places::of(tiles, tile);
+    let publishes = publishes && lane == 0;
+    let first = tile.line as u32 * tiles.each;
+    let mut before = [O::nothing(); 2];
+    // SAFETY: the state has the tile's places, of which it alone writes its own and its run's. All
+    // lanes are here.
+    unsafe {
+        if publishes {
+            words.put(places.tiles + places.in_run, own);
+        }
+        // The tiles of the run, then the runs before it; not unrolled, as most of it is code for
+        // waiting.
+        let mut is_of_runs = zero_here() != 0;
+        loop {
+            let (word, ticket, each, count) = match is_of_runs {
+                false => (
+                    places.tiles,
+                    first + tile.number - places.in_run as u32,
+                    1,
+                    places.in_run as u32,
+                ),
+                true => (places.runs, first, RUN as u32, places.in_group as u32),
+            };
+            let mut loaded = words.known(O::nothing::<T>());
+            let mut tries = 0;
+            loop {
+                if lane < count {
+                    loaded = words.load::<T>(word + lane as usize);
+                }
+                if warp_vote_all(ALL, words.value::<T>(loaded).1) {
+                    break;
+                }
+                tries += 1;
+                if tries == TRIES {
+                    loaded = recount::<T, O, LANES>(tiles, ticket, each, count, words, loaded, lane);
+                    break;
+                }
+            }
+            let folded = fold::<T, O>(words.value(loaded).0);
+            let (folded, _) = warp_shuffle_idx(ALL, folded, 0, 32);
+            if is_of_runs {
+                before[0] = folded;
+                break;
+            }
+            before[1] = folded;
+            if publishes && places.in_run == RUN - 1 {
+                words.put(places.run, O::apply(folded, own));
+            }
+            is_of_runs = true;
+        }
+    }
+    before
+}
+
+/// What lane t needs of the `each` tiles from `ticket + t * each` on, for t < `count`, where it has
+/// not `loaded` it: from the input.
+///
+/// # Safety
+/// All lanes of a warp call it. The tiles are whole.
+#[inline(always)]
+unsafe fn recount<T: Scalar, O: Op, const LANES: usize>(
+    tiles: &Tiles<'_, T>,
+    ticket: u32,
+    each: u32,
+    count: u32,
+    words: Words,
+    mut loaded: Loaded,
+    lane: u32,
+) -> Loaded {
+    let of = tiles.of;
+    // SAFETY: the caller's promise: elements of whole tiles; all lanes are here.
+    unsafe {
+        let mut t = zero_here() as u32;
+        while t < count {
+            let has = words.value::<T>(loaded).1;
+            if assume_warp_uniform(warp_shuffle_idx(ALL, u32::from(has), t, 32).0) == 0 {
+                let (mut before, mut own) = (O::nothing(), O::nothing());
+                let mut n = zero_here() as u32;
+                while n < each {
+                    let from = tiles.tile(ticket + t * each + n).start;
+                    let mut of_warp = O::nothing();
+                    let mut warp = zero_here();
+                    while warp < WARPS {
+                        let first = from + (warp * 32 * PACKS + lane as usize) * LANES;
+                        let sum = sum_packs::<T, O, LANES>(of, |k| {
+                            let pack = of.input.as_ptr().add(first + k * 32 * LANES);
+                            from_fn(|i| pack.add(i).read())
+                        });
+                        let (sum, _) = warp_shuffle_idx(ALL, sum, 0, 32);
+                        if lane as usize == warp {
+                            of_warp = sum;
+                        }
+                        warp += 1;
+                    }
+                    own = join::<T, O>(of_warp, lane).1;
+                    // The last tile's comes last.
+                    if lane == n && n + 1 < each {
+                        before = own;
+                    }
+                    n += 1;
+                }
+                let total = O::apply(fold::<T, O>(before), own);
+                let (total, _) = warp_shuffle_idx(ALL, total, 0, 32);
+                if lane == t {
+                    loaded = words.known(total);
+                }
+            }
+            t += 1;
+        }
+    }
+    loaded
 }
 
 /// What the ninth warp knows of a tile.
@@ -571,13 +718,24 @@ pub(super) unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
 /// All lanes call it; `totals` has all warps' totals.
 #[inline(always)]
 unsafe fn join_warps<T: Scalar, O: Op>(totals: *const T, lane: u32) -> (T, T) {
-    const { assert!(WARPS == 8) };
     let mut value = O::nothing();
-    // SAFETY: a warp's total; all lanes are here.
+    if (lane as usize) < WARPS {
+        // SAFETY: a warp's total.
+        value = unsafe { totals.add(lane as usize).read() };
+    }
+    // SAFETY: all lanes are here.
+    unsafe { join::<T, O>(value, lane) }
+}
+
+/// As [`join_warps`], of warp w's total in lane w.
+///
+/// # Safety
+/// All lanes call it.
+#[inline(always)]
+unsafe fn join<T: Scalar, O: Op>(mut value: T, lane: u32) -> (T, T) {
+    const { assert!(WARPS == 8) };
+    // SAFETY: all lanes are here.
     unsafe {
-        if (lane as usize) < WARPS {
-            value = totals.add(lane as usize).read();
-        }
         macro_rules! rounds {
             ($($delta:literal)*) => {$(
                 let (below, _) = warp_shuffle_up(ALL, value, $delta, 32);
@@ -659,11 +817,22 @@ pub(super) unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     slots: *const Pack<T, LANES>,
 ) -> T {
+    // SAFETY: the copies have arrived; all lanes are here.
+    unsafe { sum_packs::<T, O, LANES>(of, |k| slots.add(k * 32).read().0) }
+}
+
+/// What the packs of a warp's lanes come to, in lane 0; `pack` gives a lane's.
+///
+/// # Safety
+/// All lanes call it.
+#[inline(always)]
+unsafe fn sum_packs<T: Scalar, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    pack: impl Fn(usize) -> [T; LANES],
+) -> T {
     let mut sum = O::nothing();
     unrolled::<PACKS>(|k| {
-        // SAFETY: the copy has arrived.
-        let pack = unsafe { slots.add(k * 32).read() }.0;
-        let mut values = pack.map(|element| O::turned(element, of.flip));
+        let mut values = pack(k).map(|element| O::turned(element, of.flip));
         // Pairs first: a chain half as long.
         unrolled::<LANES>(|i| {
             if i % 2 == 1 {
