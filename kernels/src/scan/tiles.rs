@@ -151,20 +151,20 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let blocks = thread::grid_dim_x();
 
     // Where blocks have one tile each, a block takes one ticket.
-    let several = tiles.all > blocks;
+    let once = tiles.all <= blocks && each < GROUP as u32;
     // Tiles that wait for no other are dealt in turn.
     let alone = each == 1;
     let tickets = Tickets {
         state,
         len: state_words,
         written: state_len::<T>(Way::Tiles, of.input.len(), of.extent).saturating_sub(1),
-        total: if several {
-            tiles.all + AHEAD as u32 * blocks
-        } else {
+        total: if once {
             blocks
+        } else {
+            tiles.all + AHEAD as u32 * blocks
         },
     };
-    if !several && each < GROUP as u32 {
+    if once {
         // SAFETY: the caller's promise.
         unsafe { scan_once::<T, O, LANES>(&tiles, slots, totals, tag, tickets) };
         return;
@@ -176,11 +176,10 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         if thread == WARPS as u32 * 32 {
             let mut launch = 0;
             unrolled::<AHEAD>(|n| {
-                let mut ticket = NONE;
+                let mut ticket = dealt;
                 if alone {
-                    ticket = dealt;
                     dealt += blocks;
-                } else if n == 0 || several {
+                } else {
                     (ticket, launch) = tickets.taken(tickets.take());
                 }
                 board.add(n).write(tiles.tile(ticket));
@@ -215,7 +214,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             let len = len_of(n);
             let mut found = Found::nothing::<T, O>(words);
             let mut taken = 0;
-            let takes = looks && len > 0 && several && lane == 0;
+            let takes = looks && len > 0 && lane == 0;
             if looks {
                 // What comes back is not used before the barrier: nobody waits for it there.
                 if takes && !alone {
