@@ -399,7 +399,8 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
                 }
                 tries += 1;
                 if tries == TRIES {
-                    loaded = recount::<T, O, LANES>(tiles, ticket, each, count, words, loaded, lane);
+                    loaded =
+                        recount::<T, O, LANES>(tiles, ticket, each, count, words, loaded, lane);
                     break;
                 }
             }
