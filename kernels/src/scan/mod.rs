@@ -206,9 +206,13 @@ impl<T: Scalar> Lines<'_, T> {
         }
     }
 
+    /// Without a division if there is one: small inputs wait for it before they load.
     #[inline(always)]
     fn len(&self) -> usize {
-        self.input.len() / self.extent
+        match self.input.len() == self.extent {
+            true => 1,
+            false => self.input.len() / self.extent,
+        }
     }
 }
 

@@ -38,10 +38,8 @@ use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_all};
 
-use super::words::{Loaded, Tickets, Words};
-use super::{
-    AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, published, state_len,
-};
+use super::words::{Loaded, Tickets, Words, words};
+use super::{AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, published};
 use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
@@ -105,7 +103,10 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 
     #[inline(always)]
     pub(super) fn tile(&self, ticket: u32) -> Tile {
-        let (line, number) = ((ticket / self.each) as usize, ticket % self.each);
+        let (line, number) = match ticket < self.each {
+            true => (0, ticket),
+            false => ((ticket / self.each) as usize, ticket % self.each),
+        };
         let (from, size) = (number as usize * super::tile::<T>(), super::tile::<T>());
         let left = self.of.extent.wrapping_sub(from);
         let len = if left < size { left } else { size };
@@ -120,7 +121,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 
 /// # Safety
 /// The output has as many elements as the input; `before` and `after` have one for each line or
-/// none. `state` has [`state_len`] words, if that is not 0, which are zeros or what the last launch
+/// none. `state` has [`super::state_len`] words, if that is not 0, which are zeros or what the last launch
 /// left.
 /// Nobody but this launch uses the outputs and the state. All threads of the launch call it: one row
 /// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
@@ -157,7 +158,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let tickets = Tickets {
         state,
         len: state_words,
-        written: state_len::<T>(Way::Tiles, of.input.len(), of.extent).saturating_sub(1),
+        written: of.len() * published(each as usize) * words::<T>(),
         total: if once {
             blocks
         } else {
