@@ -49,7 +49,7 @@ pub(super) const ALL: u32 = u32::MAX;
 /// The ticket of no tile.
 pub(super) const NONE: u32 = u32::MAX;
 /// How often a block that has one tile looks for an earlier one before it adds that up itself.
-const TRIES: u32 = 64;
+const TRIES: usize = 64;
 /// The tiles on a block's board: more than are under way.
 const BOARD: usize = 8;
 
@@ -368,7 +368,6 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
 ) -> [T; 2] {
     let places = Places::of(tiles, tile);
     let publishes = publishes && lane == 0;
-    let first = tile.line as u32 * tiles.each;
     let mut before = [O::nothing(); 2];
     // SAFETY: the state has the tile's places, of which it alone writes its own and its run's. All
     // lanes are here.
@@ -380,32 +379,40 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
         // waiting.
         let mut is_of_runs = zero_here() != 0;
         loop {
-            let (word, ticket, each, count) = match is_of_runs {
+            let (word, start, each, count) = match is_of_runs {
                 false => (
                     places.tiles,
-                    first + tile.number - places.in_run as u32,
+                    tile.start - places.in_run * super::tile::<T>(),
                     1,
                     places.in_run as u32,
                 ),
-                true => (places.runs, first, RUN as u32, places.in_group as u32),
+                true => (
+                    places.runs,
+                    tile.line * tiles.of.extent,
+                    RUN as u32,
+                    places.in_group as u32,
+                ),
             };
             let mut loaded = words.known(O::nothing::<T>());
-            let mut tries = 0;
-            loop {
+            let mut tries = zero_here();
+            let (value, has) = loop {
                 if lane < count {
                     loaded = words.load::<T>(word + lane as usize);
                 }
-                if warp_vote_all(ALL, words.value::<T>(loaded).1) {
-                    break;
-                }
+                let (value, has) = words.value::<T>(loaded);
                 tries += 1;
-                if tries == TRIES {
-                    loaded =
-                        recount::<T, O, LANES>(tiles, ticket, each, count, words, loaded, lane);
-                    break;
+                if warp_vote_all(ALL, has) || tries == TRIES {
+                    break (value, has);
                 }
+            };
+            let mut value = value;
+            if !warp_vote_all(ALL, has) {
+                let from = tiles.of.input.as_ptr().add(start);
+                let has = u32::from(has);
+                value =
+                    recount::<T, O, LANES>(from, each, count, tiles.of.flip, value, has, lane);
             }
-            let folded = fold::<T, O>(words.value(loaded).0);
+            let folded = fold::<T, O>(value);
             let (folded, _) = warp_shuffle_idx(ALL, folded, 0, 32);
             if is_of_runs {
                 before[0] = folded;
@@ -421,39 +428,37 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
     before
 }
 
-/// What lane t needs of the `each` tiles from `ticket + t * each` on, for t < `count`, where it has
-/// not `loaded` it: from the input.
+/// In lane t < `count`, what the `each` tiles come to of which the first begins at `from` and
+/// `t * each` tiles on: `value` where the lane `has` it, else from the input. Not inline: it is rare,
+/// and would lie between what is not.
 ///
 /// # Safety
 /// All lanes of a warp call it. The tiles are whole.
-#[inline(always)]
+#[inline(never)]
 unsafe fn recount<T: Scalar, O: Op, const LANES: usize>(
-    tiles: &Tiles<'_, T>,
-    ticket: u32,
+    from: *const T,
     each: u32,
     count: u32,
-    words: Words,
-    mut loaded: Loaded,
+    flip: u64,
+    mut value: T,
+    has: u32,
     lane: u32,
-) -> Loaded {
-    let of = tiles.of;
+) -> T {
     // SAFETY: the caller's promise: elements of whole tiles; all lanes are here.
     unsafe {
-        let mut t = zero_here() as u32;
+        let mut t = 0;
         while t < count {
-            let has = words.value::<T>(loaded).1;
-            if assume_warp_uniform(warp_shuffle_idx(ALL, u32::from(has), t, 32).0) == 0 {
+            if assume_warp_uniform(warp_shuffle_idx(ALL, has, t, 32).0) == 0 {
                 let (mut before, mut own) = (O::nothing(), O::nothing());
-                let mut n = zero_here() as u32;
+                let mut n = 0;
                 while n < each {
-                    let from = tiles.tile(ticket + t * each + n).start;
+                    let tile = from.add((t * each + n) as usize * super::tile::<T>());
                     let mut of_warp = O::nothing();
-                    let mut warp = zero_here();
+                    let mut warp = 0;
                     while warp < WARPS {
-                        let first = from + (warp * 32 * PACKS + lane as usize) * LANES;
-                        let sum = sum_packs::<T, O, LANES>(of, |k| {
-                            let pack = of.input.as_ptr().add(first + k * 32 * LANES);
-                            from_fn(|i| pack.add(i).read())
+                        let first = tile.add((warp * 32 * PACKS + lane as usize) * LANES);
+                        let sum = sum_packs::<T, O, LANES>(flip, |k| {
+                            from_fn(|i| first.add(k * 32 * LANES + i).read())
                         });
                         let (sum, _) = warp_shuffle_idx(ALL, sum, 0, 32);
                         if lane as usize == warp {
@@ -471,13 +476,13 @@ unsafe fn recount<T: Scalar, O: Op, const LANES: usize>(
                 let total = O::apply(fold::<T, O>(before), own);
                 let (total, _) = warp_shuffle_idx(ALL, total, 0, 32);
                 if lane == t {
-                    loaded = words.known(total);
+                    value = total;
                 }
             }
             t += 1;
         }
     }
-    loaded
+    value
 }
 
 /// What the ninth warp knows of a tile.
@@ -794,19 +799,42 @@ pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
             unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
         });
     } else if len > 0 {
-        each_element::<LANES>(at, |i, place| {
-            let slot = slots.cast::<T>().wrapping_add(place);
-            // SAFETY: an element of the tile, or a slot of this thread.
-            unsafe {
-                if i < len as usize {
-                    cp_async_ca(slot, from.wrapping_add(i));
-                } else {
-                    slot.write(O::turned(O::nothing(), of.flip));
-                }
-            }
-        });
+        // SAFETY: the caller's promise.
+        unsafe { copy_elements::<T, O, LANES>(from, len, of.flip, index_of(slots), at) };
     }
     cp_async_commit_group();
+}
+
+/// The number of a slot.
+#[inline(always)]
+fn index_of<T, const LANES: usize>(slot: *const Pack<T, LANES>) -> usize {
+    (slot.addr() - dynamic_shared_mem::<Pack<T, LANES>>().addr()) / BYTES
+}
+
+/// [`copy`], element by element. Not inline, and so without a pointer to shared memory.
+///
+/// # Safety
+/// As for [`copy`], of `len` elements; this thread's slots begin at number `index`.
+#[inline(never)]
+unsafe fn copy_elements<T: Scalar, O: Op, const LANES: usize>(
+    from: *const T,
+    len: u32,
+    flip: u64,
+    index: usize,
+    at: usize,
+) {
+    let slots = dynamic_shared_mem::<Pack<T, LANES>>().wrapping_add(index);
+    each_element::<LANES>(at, |i, place| {
+        let slot = slots.cast::<T>().wrapping_add(place);
+        // SAFETY: an element of the tile, or a slot of this thread.
+        unsafe {
+            if i < len as usize {
+                cp_async_ca(slot, from.wrapping_add(i));
+            } else {
+                slot.write(O::turned(O::nothing(), flip));
+            }
+        }
+    });
 }
 
 /// What the warp's elements of a tile come to, in lane 0.
@@ -819,7 +847,7 @@ pub(super) unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     slots: *const Pack<T, LANES>,
 ) -> T {
     // SAFETY: the copies have arrived; all lanes are here.
-    unsafe { sum_packs::<T, O, LANES>(of, |k| slots.add(k * 32).read().0) }
+    unsafe { sum_packs::<T, O, LANES>(of.flip, |k| slots.add(k * 32).read().0) }
 }
 
 /// What the packs of a warp's lanes come to, in lane 0; `pack` gives a lane's.
@@ -828,12 +856,12 @@ pub(super) unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
 /// All lanes call it.
 #[inline(always)]
 unsafe fn sum_packs<T: Scalar, O: Op, const LANES: usize>(
-    of: Lines<'_, T>,
+    flip: u64,
     pack: impl Fn(usize) -> [T; LANES],
 ) -> T {
     let mut sum = O::nothing();
     unrolled::<PACKS>(|k| {
-        let mut values = pack(k).map(|element| O::turned(element, of.flip));
+        let mut values = pack(k).map(|element| O::turned(element, flip));
         // Pairs first: a chain half as long.
         unrolled::<LANES>(|i| {
             if i % 2 == 1 {
@@ -928,11 +956,28 @@ unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
             // SAFETY: this thread's slot.
             unsafe { slots.add(k * 32).write(Pack(values[k])) };
         });
-        each_element::<LANES>(at, |i, place| {
-            if i < len as usize {
-                // SAFETY: inside the output; a slot of this thread.
-                unsafe { to.add(i).write(slots.cast::<T>().add(place).read()) };
-            }
-        });
+        // SAFETY: inside the output; this thread's slots.
+        unsafe { store_elements::<T, LANES>(to, len, index_of(slots), at) };
     }
+}
+
+/// Stores what is in this thread's slots, element by element. Not inline, as [`copy_elements`].
+///
+/// # Safety
+/// `to` has the tile's `len` elements, of which this thread alone has those in its slots, which begin
+/// at number `index`.
+#[inline(never)]
+unsafe fn store_elements<T: Scalar, const LANES: usize>(
+    to: *mut T,
+    len: u32,
+    index: usize,
+    at: usize,
+) {
+    let slots = dynamic_shared_mem::<Pack<T, LANES>>().wrapping_add(index);
+    each_element::<LANES>(at, |i, place| {
+        if i < len as usize {
+            // SAFETY: the caller's promise.
+            unsafe { to.add(i).write(slots.cast::<T>().add(place).read()) };
+        }
+    });
 }
