@@ -167,7 +167,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     };
     if once {
         // SAFETY: the caller's promise.
-        unsafe { scan_once::<T, O, LANES>(&tiles, slots, totals, tag, tickets) };
+        unsafe { scan_once::<T, O, LANES>(&tiles, slots, totals, befores, tickets) };
         return;
     }
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
@@ -287,18 +287,18 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
 /// Scans the block's only tile, with the bits that rounds would give it.
 ///
 /// The block's number says which tile it has, so the tile's copies start at once; the ninth warp
-/// takes a ticket for its tag only. Blocks may begin in any order, and a tile may wait for a block
+/// takes a ticket for its tag only, and looks back for all. Blocks may begin in any order, and a tile may wait for a block
 /// that has not begun: who has waited long adds up the earlier tile itself.
 ///
 /// # Safety
-/// As for [`scan`], of lines of fewer tiles than a group has, and a block for each tile; `totals` has
-/// a place for each warp.
+/// As for [`scan`], of lines of fewer tiles than a group has, and a block for each tile; `totals` and
+/// `befores` have a place for each warp.
 #[inline(always)]
 unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
     tiles: &Tiles<'_, T>,
     slots: *mut Pack<T, LANES>,
     totals: *mut T,
-    tag: *mut u32,
+    befores: *mut T,
     tickets: Tickets,
 ) {
     let of = tiles.of;
@@ -306,6 +306,7 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
     // SAFETY: a warp is 32 threads along x.
     let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
     let lane = thread % 32;
+    let looks = warp == WARPS;
     let tile = tiles.tile(thread::block_idx_x());
     let alone = tiles.each == 1;
     let at = warp * 32 * PACKS + lane as usize;
@@ -313,7 +314,8 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
     // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at its
     // shuffles.
     unsafe {
-        let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
+        let has = !looks && warp * 32 * PACKS * LANES < tile.len as usize;
+        let mut tag = 0;
         if has {
             copy::<T, O, LANES>(of, &tile, slots, at);
             cp_async_wait_group::<0>();
@@ -321,58 +323,63 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
             if lane == 0 {
                 totals.add(warp).write(total);
             }
-        } else if warp < WARPS && lane == 0 {
+        } else if looks && !alone && lane == 0 {
+            tag = tickets.taken(tickets.take()).1;
+        } else if !looks && lane == 0 {
             totals.add(warp).write(O::nothing());
-        } else if !alone && lane == 0 {
-            tag.write(tickets.taken(tickets.take()).1);
         }
-        // Orders the warps' totals and the tag before all reads of them.
+        // Orders the warps' totals before the ninth warp's reads.
         thread::sync_threads();
-        if !has {
-            return;
+        if looks && tile.len > 0 {
+            let (before_warp, own) = join_warps::<T, O>(totals, lane);
+            let mut start = of.start::<O>(tile.line);
+            let mut next = O::apply(start, own);
+            if !alone {
+                let tag = warp_shuffle_idx(ALL, tag, 0, 32).0;
+                let words = Words::new(tickets.state, tag);
+                let [before_run, before_tile] =
+                    earlier::<T, O, LANES>(tiles, tile, words, own, lane);
+                let total = O::apply(before_run, O::apply(before_tile, own));
+                next = O::apply(start, total);
+                start = O::apply(O::apply(start, before_run), before_tile);
+            }
+            if (lane as usize) < WARPS {
+                befores
+                    .add(lane as usize)
+                    .write(O::apply(start, before_warp));
+            }
+            if lane == 0 && of.has_after && tile.number + 1 == tiles.each {
+                of.after.add(tile.line).write(O::turned(next, of.flip));
+            }
         }
-        let (before_warp, own) = join_warps::<T, O>(totals, lane);
-        let mut start = of.start::<O>(tile.line);
-        let mut next = O::apply(start, own);
-        if !alone {
-            let words = Words::new(tickets.state, tag.read());
-            let [before_run, before_tile] =
-                earlier::<T, O, LANES>(tiles, tile, words, own, warp == 0, lane);
-            let total = O::apply(before_run, O::apply(before_tile, own));
-            next = O::apply(start, total);
-            start = O::apply(O::apply(start, before_run), before_tile);
+        // Orders what comes before each warp's elements before the warps' reads.
+        thread::sync_threads();
+        if has {
+            let before = befores.add(warp).read();
+            scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
         }
-        if thread == 0 && of.has_after && tile.number + 1 == tiles.each {
-            of.after.add(tile.line).write(O::turned(next, of.flip));
-        }
-        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
-        let before = O::apply(start, before_warp);
-        scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
     }
 }
 
-/// What the earlier runs of a tile's line come to, and the earlier tiles of its run, in all lanes. A
-/// warp that `publishes` publishes what the tile comes to, and its run if it ends there.
+/// What the earlier runs of a tile's line come to, and the earlier tiles of its run, in all lanes.
+/// Publishes what the tile comes to, and its run if it ends there.
 ///
 /// # Safety
-/// All lanes of a warp call it; one warp of the tile's block publishes. The line has fewer tiles than
-/// a group.
+/// All lanes of a warp call it, once for each tile. The line has fewer tiles than a group.
 #[inline(always)]
 unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
     tiles: &Tiles<'_, T>,
     tile: Tile,
     words: Words,
     own: T,
-    publishes: bool,
     lane: u32,
 ) -> [T; 2] {
     let places = Places::of(tiles, tile);
-    let publishes = publishes && lane == 0;
     let mut before = [O::nothing(); 2];
     // SAFETY: the state has the tile's places, of which it alone writes its own and its run's. All
     // lanes are here.
     unsafe {
-        if publishes {
+        if lane == 0 {
             words.put(places.tiles + places.in_run, own);
         }
         // The tiles of the run, then the runs before it; not unrolled, as most of it is code for
@@ -409,8 +416,7 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
             if !warp_vote_all(ALL, has) {
                 let from = tiles.of.input.as_ptr().add(start);
                 let has = u32::from(has);
-                value =
-                    recount::<T, O, LANES>(from, each, count, tiles.of.flip, value, has, lane);
+                value = recount::<T, O, LANES>(from, each, count, tiles.of.flip, value, has, lane);
             }
             let folded = fold::<T, O>(value);
             let (folded, _) = warp_shuffle_idx(ALL, folded, 0, 32);
@@ -419,7 +425,7 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
                 break;
             }
             before[1] = folded;
-            if publishes && places.in_run == RUN - 1 {
+            if lane == 0 && places.in_run == RUN - 1 {
                 words.put(places.run, O::apply(folded, own));
             }
             is_of_runs = true;
