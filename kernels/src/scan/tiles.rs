@@ -287,8 +287,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
 /// Scans the block's only tile, with the bits that rounds would give it.
 ///
 /// The block's number says which tile it has, so the tile's copies start at once; the ninth warp
-/// takes a ticket for its tag only, and looks back for all. Blocks may begin in any order, and a tile may wait for a block
-/// that has not begun: who has waited long adds up the earlier tile itself.
+/// takes a ticket for its tag only, and looks back for all. Blocks may begin in any order, and a tile
+/// may wait for a block that has not begun: who has waited long adds up the earlier tile itself.
 ///
 /// # Safety
 /// As for [`scan`], of lines of fewer tiles than a group has, and a block for each tile; `totals` and
