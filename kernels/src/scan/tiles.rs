@@ -805,42 +805,19 @@ pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
             unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
         });
     } else if len > 0 {
-        // SAFETY: the caller's promise.
-        unsafe { copy_elements::<T, O, LANES>(from, len, of.flip, index_of(slots), at) };
+        each_element::<LANES>(at, |i, place| {
+            let slot = slots.cast::<T>().wrapping_add(place);
+            // SAFETY: an element of the tile, or a slot of this thread.
+            unsafe {
+                if i < len as usize {
+                    cp_async_ca(slot, from.wrapping_add(i));
+                } else {
+                    slot.write(O::turned(O::nothing(), of.flip));
+                }
+            }
+        });
     }
     cp_async_commit_group();
-}
-
-/// The number of a slot.
-#[inline(always)]
-fn index_of<T, const LANES: usize>(slot: *const Pack<T, LANES>) -> usize {
-    (slot.addr() - dynamic_shared_mem::<Pack<T, LANES>>().addr()) / BYTES
-}
-
-/// [`copy`], element by element. Not inline, and so without a pointer to shared memory.
-///
-/// # Safety
-/// As for [`copy`], of `len` elements; this thread's slots begin at number `index`.
-#[inline(never)]
-unsafe fn copy_elements<T: Scalar, O: Op, const LANES: usize>(
-    from: *const T,
-    len: u32,
-    flip: u64,
-    index: usize,
-    at: usize,
-) {
-    let slots = dynamic_shared_mem::<Pack<T, LANES>>().wrapping_add(index);
-    each_element::<LANES>(at, |i, place| {
-        let slot = slots.cast::<T>().wrapping_add(place);
-        // SAFETY: an element of the tile, or a slot of this thread.
-        unsafe {
-            if i < len as usize {
-                cp_async_ca(slot, from.wrapping_add(i));
-            } else {
-                slot.write(O::turned(O::nothing(), flip));
-            }
-        }
-    });
 }
 
 /// What the warp's elements of a tile come to, in lane 0.
@@ -962,28 +939,11 @@ unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
             // SAFETY: this thread's slot.
             unsafe { slots.add(k * 32).write(Pack(values[k])) };
         });
-        // SAFETY: inside the output; this thread's slots.
-        unsafe { store_elements::<T, LANES>(to, len, index_of(slots), at) };
+        each_element::<LANES>(at, |i, place| {
+            if i < len as usize {
+                // SAFETY: inside the output; a slot of this thread.
+                unsafe { to.add(i).write(slots.cast::<T>().add(place).read()) };
+            }
+        });
     }
-}
-
-/// Stores what is in this thread's slots, element by element. Not inline, as [`copy_elements`].
-///
-/// # Safety
-/// `to` has the tile's `len` elements, of which this thread alone has those in its slots, which begin
-/// at number `index`.
-#[inline(never)]
-unsafe fn store_elements<T: Scalar, const LANES: usize>(
-    to: *mut T,
-    len: u32,
-    index: usize,
-    at: usize,
-) {
-    let slots = dynamic_shared_mem::<Pack<T, LANES>>().wrapping_add(index);
-    each_element::<LANES>(at, |i, place| {
-        if i < len as usize {
-            // SAFETY: the caller's promise.
-            unsafe { to.add(i).write(slots.cast::<T>().add(place).read()) };
-        }
-    });
 }
