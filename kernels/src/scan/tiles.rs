@@ -152,20 +152,25 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let blocks = thread::grid_dim_x();
 
     // Where blocks have one tile each, a block takes one ticket.
-    let once = tiles.all <= blocks && each < GROUP as u32;
+    let several = tiles.all > blocks;
     // Tiles that wait for no other are dealt in turn.
     let alone = each == 1;
     let tickets = Tickets {
         state,
         len: state_words,
         written: of.len() * published(each as usize) * words::<T>(),
-        total: if once {
-            blocks
-        } else {
+        total: if several {
             tiles.all + AHEAD as u32 * blocks
+        } else {
+            blocks
         },
     };
-    if once {
+    if !several && alone {
+        // SAFETY: the caller's promise.
+        unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
+        return;
+    }
+    if !several && in_one_step::<T, O>() && each < GROUP as u32 {
         // SAFETY: the caller's promise.
         unsafe { scan_once::<T, O, LANES>(&tiles, slots, totals, befores, tickets) };
         return;
@@ -177,10 +182,11 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         if thread == WARPS as u32 * 32 {
             let mut launch = 0;
             unrolled::<AHEAD>(|n| {
-                let mut ticket = dealt;
+                let mut ticket = NONE;
                 if alone {
+                    ticket = dealt;
                     dealt += blocks;
-                } else {
+                } else if n == 0 || several {
                     (ticket, launch) = tickets.taken(tickets.take());
                 }
                 board.add(n).write(tiles.tile(ticket));
@@ -215,7 +221,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             let len = len_of(n);
             let mut found = Found::nothing::<T, O>(words);
             let mut taken = 0;
-            let takes = looks && len > 0 && lane == 0;
+            let takes = looks && len > 0 && several && lane == 0;
             if looks {
                 // What comes back is not used before the barrier: nobody waits for it there.
                 if takes && !alone {
@@ -284,6 +290,62 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     }
 }
 
+/// Whether a block's only tile has no rounds.
+#[inline(always)]
+fn in_one_step<T, O: Op>() -> bool {
+    true
+}
+
+/// Scans a line of one tile, with the bits that rounds would give it. It looks back at nothing, and
+/// nothing else is under way.
+///
+/// # Safety
+/// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
+/// warp.
+#[inline(always)]
+unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
+    tiles: &Tiles<'_, T>,
+    slots: *mut Pack<T, LANES>,
+    totals: *mut T,
+) {
+    let of = tiles.of;
+    let thread = thread::thread_idx_x();
+    // SAFETY: a warp is 32 threads along x.
+    let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
+    let lane = thread % 32;
+    let tile = tiles.tile(thread::block_idx_x());
+    let at = warp * 32 * PACKS + lane as usize;
+    let slots = slots.wrapping_add(at);
+    // SAFETY: the caller's promise; a thread waits for its own copies.
+    unsafe {
+        let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
+        if has {
+            copy::<T, O, LANES>(of, &tile, slots, at);
+            cp_async_wait_group::<0>();
+            let total = sum_warp::<T, O, LANES>(of, slots);
+            if lane == 0 {
+                totals.add(warp).write(total);
+            }
+        } else if warp < WARPS && lane == 0 {
+            totals.add(warp).write(O::nothing());
+        }
+        // Orders the warps' totals before all reads of them.
+        thread::sync_threads();
+        if !has {
+            return;
+        }
+        let (before_warp, own) = join_warps::<T, O>(totals, lane);
+        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
+        let start = of.start::<O>(tile.line);
+        if thread == 0 && of.has_after {
+            let next = O::apply(start, own);
+            of.after.add(tile.line).write(O::turned(next, of.flip));
+        }
+        let before = O::apply(start, before_warp);
+        scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
+    }
+}
+
 /// Scans the block's only tile, with the bits that rounds would give it.
 ///
 /// The block's number says which tile it has, so the tile's copies start at once; the ninth warp
@@ -308,7 +370,6 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
     let lane = thread % 32;
     let looks = warp == WARPS;
     let tile = tiles.tile(thread::block_idx_x());
-    let alone = tiles.each == 1;
     let at = warp * 32 * PACKS + lane as usize;
     let slots = slots.wrapping_add(at);
     // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at its
@@ -323,7 +384,7 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
             if lane == 0 {
                 totals.add(warp).write(total);
             }
-        } else if looks && !alone && lane == 0 {
+        } else if looks && lane == 0 {
             tag = tickets.taken(tickets.take()).1;
         } else if !looks && lane == 0 {
             totals.add(warp).write(O::nothing());
@@ -332,17 +393,11 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
         thread::sync_threads();
         if looks && tile.len > 0 {
             let (before_warp, own) = join_warps::<T, O>(totals, lane);
-            let mut start = of.start::<O>(tile.line);
-            let mut next = O::apply(start, own);
-            if !alone {
-                let tag = warp_shuffle_idx(ALL, tag, 0, 32).0;
-                let words = Words::new(tickets.state, tag);
-                let [before_run, before_tile] =
-                    earlier::<T, O, LANES>(tiles, tile, words, own, lane);
-                let total = O::apply(before_run, O::apply(before_tile, own));
-                next = O::apply(start, total);
-                start = O::apply(O::apply(start, before_run), before_tile);
-            }
+            let words = Words::new(tickets.state, warp_shuffle_idx(ALL, tag, 0, 32).0);
+            let [before_run, before_tile] = earlier::<T, O, LANES>(tiles, tile, words, own, lane);
+            let start = of.start::<O>(tile.line);
+            let next = O::apply(start, O::apply(before_run, O::apply(before_tile, own)));
+            let start = O::apply(O::apply(start, before_run), before_tile);
             if (lane as usize) < WARPS {
                 befores
                     .add(lane as usize)
