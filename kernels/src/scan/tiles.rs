@@ -26,7 +26,8 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//! - Where each block has one tile at most there are no rounds: see [`scan_once`].
+//! - Where each block has one tile at most, sums have no rounds: see [`scan_once`]. Extremes have
+//!   none for lines of one tile: their code is longer, and small inputs wait for code.
 
 use core::array::from_fn;
 use core::hint::assert_unchecked;
@@ -39,7 +40,9 @@ use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_all};
 
 use super::words::{Loaded, Tickets, Words, words};
-use super::{AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, published};
+use super::{
+    AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, published, state_len,
+};
 use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
@@ -103,7 +106,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 
     #[inline(always)]
     pub(super) fn tile(&self, ticket: u32) -> Tile {
-        let (line, number) = match ticket < self.each {
+        let (line, number) = match self.of.in_one_step && ticket < self.each {
             true => (0, ticket),
             false => ((ticket / self.each) as usize, ticket % self.each),
         };
@@ -152,25 +155,29 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let blocks = thread::grid_dim_x();
 
     // Where blocks have one tile each, a block takes one ticket.
-    let several = tiles.all > blocks;
+    let several = of.in_one_step || tiles.all > blocks;
+    let once = of.in_one_step && tiles.all <= blocks && each < GROUP as u32;
     // Tiles that wait for no other are dealt in turn.
     let alone = each == 1;
     let tickets = Tickets {
         state,
         len: state_words,
-        written: of.len() * published(each as usize) * words::<T>(),
-        total: if several {
+        written: match of.in_one_step {
+            true => of.len() * published(each as usize) * words::<T>(),
+            false => state_len::<T>(Way::Tiles, of.input.len(), of.extent).saturating_sub(1),
+        },
+        total: if several && !once {
             tiles.all + AHEAD as u32 * blocks
         } else {
             blocks
         },
     };
-    if !several && alone {
+    if alone && !several && !of.in_one_step {
         // SAFETY: the caller's promise.
         unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
         return;
     }
-    if !several && in_one_step::<T, O>() && each < GROUP as u32 {
+    if once {
         // SAFETY: the caller's promise.
         unsafe { scan_once::<T, O, LANES>(&tiles, slots, totals, befores, tickets) };
         return;
@@ -290,12 +297,6 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     }
 }
 
-/// Whether a block's only tile has no rounds.
-#[inline(always)]
-fn in_one_step<T, O: Op>() -> bool {
-    true
-}
-
 /// Scans a line of one tile, with the bits that rounds would give it. It looks back at nothing, and
 /// nothing else is under way.
 ///
@@ -370,6 +371,7 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
     let lane = thread % 32;
     let looks = warp == WARPS;
     let tile = tiles.tile(thread::block_idx_x());
+    let alone = tiles.each == 1;
     let at = warp * 32 * PACKS + lane as usize;
     let slots = slots.wrapping_add(at);
     // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at its
@@ -384,7 +386,7 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
             if lane == 0 {
                 totals.add(warp).write(total);
             }
-        } else if looks && lane == 0 {
+        } else if looks && !alone && lane == 0 {
             tag = tickets.taken(tickets.take()).1;
         } else if !looks && lane == 0 {
             totals.add(warp).write(O::nothing());
@@ -393,11 +395,17 @@ unsafe fn scan_once<T: Scalar, O: Op, const LANES: usize>(
         thread::sync_threads();
         if looks && tile.len > 0 {
             let (before_warp, own) = join_warps::<T, O>(totals, lane);
-            let words = Words::new(tickets.state, warp_shuffle_idx(ALL, tag, 0, 32).0);
-            let [before_run, before_tile] = earlier::<T, O, LANES>(tiles, tile, words, own, lane);
-            let start = of.start::<O>(tile.line);
-            let next = O::apply(start, O::apply(before_run, O::apply(before_tile, own)));
-            let start = O::apply(O::apply(start, before_run), before_tile);
+            let mut start = of.start::<O>(tile.line);
+            let mut next = O::apply(start, own);
+            if !alone {
+                let tag = warp_shuffle_idx(ALL, tag, 0, 32).0;
+                let words = Words::new(tickets.state, tag);
+                let [before_run, before_tile] =
+                    earlier::<T, O, LANES>(tiles, tile, words, own, lane);
+                let total = O::apply(before_run, O::apply(before_tile, own));
+                next = O::apply(start, total);
+                start = O::apply(O::apply(start, before_run), before_tile);
+            }
             if (lane as usize) < WARPS {
                 befores
                     .add(lane as usize)
