@@ -124,7 +124,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 
 /// # Safety
 /// The output has as many elements as the input; `before` and `after` have one for each line or
-/// none. `state` has [`super::state_len`] words, if that is not 0, which are zeros or what the last launch
+/// none. `state` has [`state_len`] words, if that is not 0, which are zeros or what the last launch
 /// left.
 /// Nobody but this launch uses the outputs and the state. All threads of the launch call it: one row
 /// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
