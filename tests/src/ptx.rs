@@ -56,7 +56,9 @@ pub fn entries(text: &str) -> Vec<Entry> {
         } else if line.starts_with(".func") || line.starts_with(".visible .func") {
             inside = false;
         } else if let Some(entry) = entries.last_mut().filter(|_| inside) {
-            if let Some(ty) = line.strip_prefix(".param .") {
+            // Those of a call end in a semicolon.
+            let parameter = line.strip_prefix(".param .");
+            if let Some(ty) = parameter.filter(|_| !line.ends_with(';')) {
                 entry
                     .params
                     .push(ty.split(' ').next().unwrap_or_default().to_owned());

@@ -303,6 +303,18 @@ fn runs_and_groups() {
     check::<i64, Sum>(&device, Launch::line(len), &numbers(9, len));
 }
 
+/// A tile that has waited long for blocks that begin late adds up their tiles, and whole runs, itself.
+#[test]
+fn blocks_that_begin_in_any_order() {
+    let len = 40 * tile::<f64>() + 5;
+    let input = numbers::<f64>(91, len);
+    let launch = Launch::line(len);
+    let in_rounds = Launch { grid: 3, ..launch };
+    let expected = in_rounds.run::<f64, Sum>(&Device::emulator(), &input, None);
+    let result = launch.run::<f64, Sum>(&in_schedules(7), &input, None);
+    assert!(result == expected);
+}
+
 #[test]
 fn views_that_begin_anywhere() {
     let device = Device::checked();

@@ -193,6 +193,8 @@ struct Lines<'a, T> {
     inner: usize,
     flip: u64,
     exclusive: bool,
+    /// Whether blocks that have one tile scan it without rounds.
+    in_one_step: bool,
 }
 
 impl<T: Scalar> Lines<'_, T> {
@@ -206,9 +208,13 @@ impl<T: Scalar> Lines<'_, T> {
         }
     }
 
+    /// Without a division if there is one: small inputs wait for it before they load.
     #[inline(always)]
     fn len(&self) -> usize {
-        self.input.len() / self.extent
+        match self.in_one_step && self.input.len() == self.extent {
+            true => 1,
+            false => self.input.len() / self.extent,
+        }
     }
 }
 
@@ -285,6 +291,7 @@ pub fn scan<T: Scalar, O: Op>(
         inner,
         flip,
         exclusive: exclusive != 0,
+        in_one_step: O::ZERO_IS_NOTHING,
     };
     if input.is_empty() {
         return;
