@@ -191,10 +191,9 @@ impl Peer {
     fn send(&mut self, request: &Request) {
         if let Some(input) = &mut self.input {
             // A peer that has ended is told by its exit code when its answer is read.
-            let _ = serde_json::to_writer(&mut *input, request)
-                .map_err(std::io::Error::from)
-                .and_then(|()| writeln!(input))
-                .and_then(|()| input.flush());
+            let mut line = serde_json::to_vec(request).unwrap_or_default();
+            line.push(b'\n');
+            let _ = input.write_all(&line).and_then(|()| input.flush());
         }
     }
 
