@@ -309,7 +309,7 @@ pub static SHORT: Variant = Variant::new(
     "short",
     "goes down the rows of the output by packs of 16 bytes; for an inner extent of at most eight",
     kernels::SHORT,
-    short::plan,
+    plan::short,
 )
 .worth(short::is_short);
 

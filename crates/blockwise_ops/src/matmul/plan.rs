@@ -3,6 +3,7 @@
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
+use kernels::matmul::short::{THREADS as SHORT_THREADS, groups as short_groups};
 use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
 use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
@@ -10,6 +11,7 @@ use kernels::matmul::{TILE, register_tile};
 use super::choice;
 use super::direct;
 use super::few::{self, Division, Few};
+use super::short;
 use super::small::{each, groups, is_small, run};
 use super::vectors::{lanes, vectors};
 use super::{
@@ -274,6 +276,29 @@ pub(super) fn blocks_of(
     let threads = task.fixed_block(threads)?;
     let items = blocks.saturating_mul(threads as usize);
     task.plan_1d(which, items, threads, shared_bytes as u64)
+}
+
+pub(super) fn short(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    check(task)?;
+    let problem = task.problem;
+    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if !short::is_short(problem) {
+        return Err(LaunchError::ShapeMismatch {
+            left_name: "A",
+            left: vec![rows, inner],
+            right_name: "B",
+            right: vec![inner, cols],
+            rule: "the kernel `short` is for an inner extent of at most 8",
+        });
+    }
+    let [wide, high] = short::block(problem);
+    let groups = by_width!(bytes, T => short_groups::<T>(cols, wide));
+    let threads = task.fixed_block(SHORT_THREADS)?;
+    let items = groups.saturating_mul(threads as usize);
+    let mut plan = task.plan_1d([0, 0], items, threads, 0)?;
+    let (cap, most) = (task.options.grid_cap, task.device.max_grid[1]);
+    plan.launch.grid[1] = blocks_for(rows.div_ceil(high), 1, cap, most);
+    Ok(plan)
 }
 
 /// A policy in a few words.

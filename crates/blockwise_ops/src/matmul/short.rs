@@ -1,14 +1,11 @@
-//! Products with a short inner extent: how they are launched.
+//! Products with a short inner extent: which they are, and the shape of a block.
 
-use kernels::matmul::short::{DEPTH, HIGHEST, THREADS, WIDEST, groups};
+use kernels::matmul::short::{DEPTH, HIGHEST, WIDEST, groups};
 
-use super::plan::check;
 use super::vectors::lanes;
 use super::{extents, is_one};
-use crate::LaunchError;
 use crate::by_width::by_width;
-use crate::limits::blocks_for;
-use crate::operation::{Plan, Problem, Task};
+use crate::operation::Problem;
 
 /// Blocks that a launch has, if rows can be divided among more.
 const BLOCKS: usize = 120;
@@ -16,6 +13,7 @@ const BLOCKS: usize = 120;
 /// 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4 (`naive` 6.4), 128 ×
 /// 8 × 128 4.6 (`tiled` 4.1).
 const LARGE: usize = 810_000;
+
 /// Whether there is such a kernel for the product.
 pub(super) fn is_short(problem: &Problem) -> bool {
     is_one(problem) && extents(problem)[1] <= DEPTH
@@ -41,27 +39,4 @@ pub(super) fn block(problem: &Problem) -> [usize; 2] {
         high /= 2;
     }
     [wide, high]
-}
-
-pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
-    check(task)?;
-    let problem = task.problem;
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    if !is_short(problem) {
-        return Err(LaunchError::ShapeMismatch {
-            left_name: "A",
-            left: vec![rows, inner],
-            right_name: "B",
-            right: vec![inner, cols],
-            rule: "the kernel `short` is for an inner extent of at most 8",
-        });
-    }
-    let [wide, high] = block(problem);
-    let groups = by_width!(bytes, T => groups::<T>(cols, wide));
-    let threads = task.fixed_block(THREADS)?;
-    let items = groups.saturating_mul(threads as usize);
-    let mut plan = task.plan_1d([0, 0], items, threads, 0)?;
-    let (cap, most) = (task.options.grid_cap, task.device.max_grid[1]);
-    plan.launch.grid[1] = blocks_for(rows.div_ceil(high), 1, cap, most);
-    Ok(plan)
 }
