@@ -1,7 +1,5 @@
 //! The operations that have a description.
 
-use std::time::{Duration, Instant};
-
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
@@ -404,7 +402,7 @@ impl Loaded for OnDevice<'_> {
         (self.launched).map_or_else(String::new, |plan| launched(of, self.variant, &plan))
     }
 
-    fn verify(&self, copy: usize, within: Option<Duration>) -> Result<Check, BenchError> {
+    fn verify(&self, copy: usize) -> Result<Check, BenchError> {
         let Described {
             operation, posed, ..
         } = self.of;
@@ -436,19 +434,16 @@ impl Loaded for OnDevice<'_> {
             false => result.len().div_ceil(PIECES).clamp(1, PIECE),
         };
         let pieces = (0..result.len()).step_by(piece);
-        let mut pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
+        let pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
         let bytes = |run: &std::ops::Range<usize>| {
             let width = ty.bytes();
             &result.bytes()[run.start * width..run.end * width]
         };
-        let begin = Instant::now();
-        let is_late = |run: &std::ops::Range<usize>| {
-            run.start > 0 && within.is_some_and(|within| begin.elapsed() >= within)
-        };
+        let none = Check::exact("every element", 0);
         if one_line {
             let mut before = [0; 4];
-            let mut checks = Vec::new();
-            for run in pieces.iter().take_while(|run| !is_late(run)) {
+            let mut check: Option<Check> = None;
+            for run in &pieces {
                 let part = inputs.iter().map(|(input, _)| input.array(run.clone()));
                 let part = part.collect::<Result<Vec<_>, _>>()?;
                 let mut problem = *problem;
@@ -459,9 +454,13 @@ impl Loaded for OnDevice<'_> {
                     runs: std::slice::from_ref(&(0..run.len())),
                     before: &mut before,
                 })?;
-                checks.push((run.len(), compared(ty, bytes(run), &expected)?));
+                let next = compared(ty, bytes(run), &expected)?;
+                check = Some(match check {
+                    Some(check) => check.and(next),
+                    None => next,
+                });
             }
-            return Ok(joined(checks, result.len()));
+            return Ok(check.unwrap_or(none));
         }
         if let Parts::Windows(windows) = operation.parts {
             return self.windows(windows, inputs, &result);
@@ -472,36 +471,18 @@ impl Loaded for OnDevice<'_> {
             return cross.check(operation, problem, inputs, &result);
         }
         let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
-        // Both ends come first, in case there is no time for all.
-        if let [_, second, .., last] = &mut pieces[..] {
-            std::mem::swap(second, last);
-        }
         let checks = cores::each(pieces.iter(), |run| {
-            if is_late(run) {
-                return Ok(None);
-            }
             let expected = (operation.reference)(Asked {
                 problem,
                 inputs: &inputs,
                 runs: std::slice::from_ref(run),
                 before: &mut [0; 4],
             })?;
-            Ok(Some((run.len(), compared(ty, bytes(run), &expected)?)))
+            compared(ty, bytes(run), &expected)
         });
         let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
-        Ok(joined(checks.into_iter().flatten().collect(), result.len()))
+        Ok(checks.into_iter().reduce(Check::and).unwrap_or(none))
     }
-}
-
-/// The checks of the first pieces of a result, with their elements; says so if it has more.
-fn joined(checks: Vec<(usize, Check)>, len: usize) -> Check {
-    let compared: usize = checks.iter().map(|(elements, _)| elements).sum();
-    let checks = checks.into_iter().map(|(_, check)| check);
-    let mut check = (checks.reduce(Check::and)).unwrap_or(Check::exact("every element", 0));
-    if compared < len {
-        check.how = format!("{}, of {compared} of {len}", check.how);
-    }
-    check
 }
 
 impl OnDevice<'_> {
@@ -572,40 +553,6 @@ fn compared(ty: Type, bytes: &[u8], expected: &Expected) -> Result<Check, BenchE
                 check.near(ty, result.number(at).to_f64(), near);
             }
             Ok(check)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Nothing is launched: every output that is compared is wrong.
-    #[test]
-    fn a_check_that_takes_too_long_compares_what_comes_first_and_says_so() {
-        let device = Device::emulator();
-        let posing = Posing::default();
-        // In order, and by many threads.
-        for (name, size) in [
-            ("scan", vec![3 * PIECE + 5]),
-            ("transpose", vec![700, 3_001]),
-        ] {
-            let of = blockwise_ops::find(name).expect("an operation");
-            let ty = of.bench.types[0].0;
-            let work = work_at(of, ty, size.clone(), posing, false).expect("a work");
-            let mut inputs = Inputs::new(3);
-            let loaded = work.problem.load(&device, 1, &mut inputs);
-            let mut loaded = loaded.expect("its inputs");
-            loaded.clear().expect("its outputs");
-            let len = size.iter().product::<usize>();
-            let verify = |within| loaded.verify(0, within).expect("a check");
-            let all = verify(None);
-            assert_eq!((all.wrong, all.how.contains(" of ")), (len as u64, false));
-            assert_eq!(verify(Some(Duration::from_secs(3_600))), all);
-            let some = verify(Some(Duration::ZERO));
-            assert!((1..len as u64).contains(&some.wrong), "{some:?}");
-            let said = format!("of {} of {len}", some.wrong);
-            assert!(some.how.ends_with(&said), "{some:?}");
         }
     }
 }

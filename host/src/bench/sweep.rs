@@ -152,7 +152,7 @@ fn choice(device: &Device, work: &Work, inputs: &mut Inputs) -> Result<Option<Ch
         }
         let launch = |copy| loaded.enqueue(copy);
         let seconds = measure::few(device, &mut delay, copies, enough, launch)?;
-        let wrong = checked && loaded.verify(0, None)?.wrong > 0;
+        let wrong = checked && loaded.verify(0)?.wrong > 0;
         Ok((seconds, prepared, wrong))
     };
     let (mut rungs, mut wrong) = (Vec::<Timed>::new(), Vec::new());

@@ -1,7 +1,6 @@
 //! What is timed, as plain data, and the interface of a family.
 
 use std::fmt;
-use std::time::Duration;
 
 use blockwise::{Device, Type};
 use blockwise_ops::operation::{Given, Near, Operation};
@@ -176,12 +175,11 @@ pub trait Loaded {
     /// What the last launch was, for people: the variant, its kernel, grid and block.
     fn launched(&self) -> String;
 
-    /// Compares the outputs of a copy with the oracle, after all launches so far: those that come
-    /// first, at least some, if all of them would take longer than `within`. The check says which.
+    /// Compares the outputs of a copy with the oracle, after all launches so far.
     ///
     /// # Errors
     /// When the device fails.
-    fn verify(&self, copy: usize, within: Option<Duration>) -> Result<Check, BenchError>;
+    fn verify(&self, copy: usize) -> Result<Check, BenchError>;
 }
 
 /// The outcome of a comparison with the oracle.
