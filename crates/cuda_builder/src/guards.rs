@@ -44,8 +44,8 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// Integers that are conditions, both with one definition: the predicate, and whether only such
-/// assembly reads the integer.
+/// Of each integer that is a condition: its predicate, and whether only such assembly reads it. The
+/// integer and the predicate have one definition each, so that they always agree.
 fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
     let mut made: HashMap<&str, &str> =
         function.iter().filter_map(|line| condition(line)).collect();

@@ -190,7 +190,7 @@ impl Peer {
 
     fn send(&mut self, request: &Request) {
         if let Some(input) = &mut self.input {
-            // A peer that has ended is told by its exit code when its answer is read.
+            // If the peer has ended, `receive` says so, with its exit code.
             let mut line = serde_json::to_vec(request).unwrap_or_default();
             line.push(b'\n');
             let _ = input.write_all(&line).and_then(|()| input.flush());
@@ -286,6 +286,8 @@ impl Side for Remote<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use crate::bench::{Sizes, TWIN, tables};
     use blockwise_ops::operation::Tier;
@@ -293,19 +295,26 @@ mod tests {
     #[test]
     fn a_peer_makes_its_inputs_while_others_make_theirs() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (script, ours) = (folder.path().join("peer.sh"), folder.path().join("ours"));
+        let [script, asked, ours] =
+            ["peer.sh", "asked", "ours"].map(|name| folder.path().join(name));
         let waits = format!("until test -e {ours:?}; do sleep 0.01; done");
         let says = r#"echo '{"loaded": [{"implementation": "", "rung": "a", "policy": ""}]}'"#;
         std::fs::write(
             &script,
-            format!("read -r request; {waits}; {says}; read -r last"),
+            format!("read -r request; : > {asked:?}; {waits}; {says}; read -r last"),
         )
         .expect("a script");
         let (source, shell) = (Source::Script(script.clone()), Path::new("sh"));
         let mut peer = Peer::start(&source, shell, "emulator").expect("a shell");
         let work = &tables(&Sizes::Quick)[0];
         peer.begin_load(work, true);
+        let begin = Instant::now();
+        while !asked.exists() && begin.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let was_asked = asked.exists();
         std::fs::write(ours, "").expect("a file");
+        assert!(was_asked, "the request goes out at once");
         let entries = peer.end_load().expect("it goes on").expect("entries");
         let entry = (entries[0].implementation.as_str(), entries[0].rung.as_str());
         assert_eq!(entry, (script.to_str().expect("a name"), "a"));

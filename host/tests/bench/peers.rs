@@ -252,7 +252,7 @@ fn another_build_is_a_peer_of_its_own_kernels() {
     assert!(summary.worst[0].other.contains("default: "), "{summary:?}");
 }
 
-/// Whether some of the results are enough, by what a peer is told that a build or a script is.
+/// Whether a peer from such a source is told that it is enough to compare some of the results.
 fn is_told_brief(source: fn(PathBuf) -> Source) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let (program, told) = (folder.path().join("peer"), folder.path().join("told"));

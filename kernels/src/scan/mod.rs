@@ -28,6 +28,7 @@
 //! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
 
 mod columns;
+mod once;
 mod rows;
 mod tiles;
 mod totals;
