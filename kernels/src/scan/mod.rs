@@ -30,6 +30,7 @@
 mod columns;
 mod once;
 mod rows;
+mod tile;
 mod tiles;
 mod totals;
 mod words;

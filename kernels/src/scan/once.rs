@@ -13,7 +13,7 @@ use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
-use super::tiles::{
+use super::tile::{
     ALL, Places, Tile, Tiles, copy, fold, join, join_warps, scan_warp, sum_packs, sum_warp,
 };
 use super::words::{Tickets, Words};
@@ -29,8 +29,8 @@ const TRIES: usize = 64;
 /// Scans the block's only tile, with the bits that rounds would give it.
 ///
 /// # Safety
-/// As for [`tiles::scan`](super::tiles::scan), of lines of fewer tiles than a group has, and a block for each tile; `totals` and
-/// `befores` have a place for each warp.
+/// As for the caller, [`tiles::scan`](super::tiles::scan), of lines of fewer tiles than a group has,
+/// and a block for each tile; `totals` and `befores` have a place for each warp.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     tiles: &Tiles<'_, T>,

@@ -21,7 +21,7 @@ use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
-use super::tiles::{ALL, NONE, Tiles, copy, fold, sum_warp};
+use super::tile::{ALL, NONE, Tiles, copy, fold, sum_warp};
 use super::words::{Tickets, Words, words};
 use super::{Lines, PACKS, RUN, SLOTS, WARPS, groups};
 use crate::here::zero_here;
