@@ -18,8 +18,8 @@ pub(crate) type Parameters = Vec<usize>;
 pub(crate) fn records(ptx: &str) -> HashMap<String, String> {
     let mut records = HashMap::new();
     for (at, _) in ptx.match_indices(RECORD_SUFFIX) {
-        // `.visible .global .align 1 .b8 saxpy_f32__signature[41] = {97, 58, …};`, or, in embedded
-        // PTX, `.align 8 .b64 saxpy_f32__signature[6] = {0x…, …};`.
+        // `.visible .global .align 8 .b64 saxpy_f32__signature[6] = {0x…, …};`, or bytes, as LLVM
+        // prints it: `.align 1 .b8 saxpy_f32__signature[41] = {97, 58, …};`.
         let start = ptx[..at]
             .rfind(|c: char| !is_name(c))
             .map_or(0, |before| before + 1);

@@ -1,5 +1,5 @@
 //! Compacts PTX for embedding to a fifth of LLVM's output: the line table names each source
-//! position once, and kernels' records are words.
+//! position once.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,7 @@ pub(crate) struct Compact {
 }
 
 impl Compact {
-    /// The same code without comments, empty lines and repeated `.loc`, with [records in
-    /// words](words).
+    /// The same code without comments, empty lines and repeated `.loc`.
     ///
     /// After a `.loc` LLVM prints the inlining chain, `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`.
     /// Each position with its chain gets a number at its first occurrence in a piece, `//
@@ -30,10 +29,7 @@ impl Compact {
                     last = None;
                 }
                 if !code.is_empty() {
-                    match words(code) {
-                        Some(record) => compact.push_str(&record),
-                        None => compact.push_str(code),
-                    }
+                    compact.push_str(code);
                     compact.push('\n');
                 }
                 continue;
@@ -85,35 +81,6 @@ impl Compact {
     }
 }
 
-/// The declaration of a kernel's record as an array of 64-bit words, in little-endian order: three
-/// fifths of LLVM's array of bytes. What the last word lacks is filled with `\n`, which adds empty
-/// lines to the record's text. `None` for any other line.
-fn words(line: &str) -> Option<String> {
-    let (before, array) = line.split_once(".align 1 .b8 ")?;
-    let (name, array) = array.split_once('[')?;
-    if !name.ends_with("__signature") {
-        return None;
-    }
-    let (len, values) = array.split_once("] = {")?;
-    let values = values.strip_suffix("};")?.split(", ");
-    let mut bytes: Vec<u8> = values
-        .map(|byte| byte.parse().ok())
-        .collect::<Option<_>>()?;
-    // The initialiser may leave out zeros at the end, which a text does not have.
-    if len.parse() != Ok(bytes.len()) {
-        return None;
-    }
-    bytes.resize(bytes.len().next_multiple_of(8), b'\n');
-    let (words, _) = bytes.as_chunks::<8>();
-    let words: Vec<_> = (words.iter())
-        .map(|&word| format!("{:#x}", u64::from_le_bytes(word)))
-        .collect();
-    let (len, words) = (words.len(), words.join(", "));
-    Some(format!(
-        "{before}.align 8 .b64 {name}[{len}] = {{{words}}};"
-    ))
-}
-
 /// Start of a `//` comment outside quotes, or the end of the line.
 fn comment_start(line: &str) -> usize {
     let mut quoted = false;
@@ -151,35 +118,6 @@ mod tests {
             "{\n\t.loc\t1 1 2 // 0=a.rs:1:2 @ 1=b b.rs:3:4 @ 2=c.rs:5:6\n\tret;\n\tret;\n\t.loc\t1 7 8 // 3=a.rs:7:8 @ 1\n\tret;\n\t.loc\t1 1 2 // 0\n}\n\
              {\n\t.loc\t1 1 2 // 0\n\t.loc\t1 1 2 // x @ y:1:2\n}\n"
         );
-    }
-
-    #[test]
-    fn records_are_words() {
-        let check = |line: &str, expected: &str| {
-            assert_eq!(
-                Compact::default().piece(line),
-                expected.to_owned() + "\n",
-                "{line}"
-            );
-        };
-        let head = ".visible .global .align";
-        check(
-            &format!("{head} 1 .b8 k__signature[3] = {{97, 58, 255}};"),
-            &format!("{head} 8 .b64 k__signature[1] = {{0xa0a0a0a0aff3a61}};"),
-        );
-        check(
-            &format!("{head} 1 .b8 k__signature[9] = {{1, 0, 0, 0, 0, 0, 0, 128, 2}};"),
-            &format!("{head} 8 .b64 k__signature[2] = {{0x8000000000000001, 0xa0a0a0a0a0a0a02}};"),
-        );
-        for other in [
-            ".b8 k[3] = {97, 58, 255};",
-            ".b8 k__signature[4] = {97, 58, 255};",
-            ".b8 k__signature[1] = {256};",
-            ".b8 k__signature[8];",
-        ] {
-            let line = format!("{head} 1 {other}");
-            check(&line, &line);
-        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod failure;
 mod files;
 mod guards;
 mod habits;
+mod halves;
 mod ir;
 mod labels;
 mod llvm;
@@ -51,8 +52,11 @@ mod package;
 mod parameters;
 mod pieces;
 mod ptx;
+mod records;
+mod registers;
 mod rust_code;
 mod scope;
+mod skips;
 mod sysroot;
 mod uniformity;
 mod warnings;
@@ -411,6 +415,11 @@ impl CudaBuilder {
     /// Whether the PTX needs source lines.
     fn keeps_lines(&self) -> bool {
         self.generate_line_info || self.debug != DebugInfo::None
+    }
+
+    /// Whether no debug information names registers.
+    fn has_plain_registers(&self) -> bool {
+        matches!(self.debug, DebugInfo::None | DebugInfo::LineTables)
     }
 
     /// Whether every variable is kept in memory.

@@ -11,7 +11,7 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
-use crate::{CudaBuilder, NvvmArch, guards, labels, nvvm, parameters, scope};
+use crate::{CudaBuilder, NvvmArch, guards, halves, labels, nvvm, parameters, records, scope, skips};
 use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
@@ -110,7 +110,10 @@ impl Compiler<'_> {
         if self.builder.keeps_lines() {
             ptx = labels::drop_unused(&chains.restore(&ptx));
         }
-        ptx = guards::name(&ptx);
+        ptx = guards::name(&records::in_words(&ptx));
+        if self.builder.has_plain_registers() {
+            ptx = skips::guard(&halves::join(&ptx));
+        }
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }

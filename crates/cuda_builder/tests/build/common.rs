@@ -138,7 +138,7 @@ impl Shared {
             &self.ptx[start..start + end]
         };
         let record = part(
-            format!(".visible .global .align 1 .b8 {name}__signature["),
+            format!(".visible .global .align 8 .b64 {name}__signature["),
             "\n",
         );
         record.to_owned() + part(format!(".visible .entry {name}("), "\n}\n")
