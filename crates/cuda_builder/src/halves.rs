@@ -77,7 +77,7 @@ fn together(function: &[&str], edits: &mut Edits) {
             made.insert(register, at);
         }
     }
-    made.retain(|register, _| registers.is_set_once(register) && registers.mentions(register) == 2);
+    made.retain(|register, _| registers.mentions(register) == 2);
     let word = |register: &str, at: usize| {
         let made_at = *made.get(register)?;
         let [_, word] = operands(function[made_at], "cvt.u64.u32")?;
@@ -178,6 +178,12 @@ mod tests {
         ] {
             same(TOGETHER.replacen(from, to, 1));
         }
+        // Beside one that is found.
+        let other = |text: &str| text.replace("%rd", "%rd1").replace(", 32;", ", 31;");
+        check(
+            &format!("{}{TOGETHER}", other(TOGETHER)),
+            &format!("{}\tmov.b64 \t%rd5, {{%r7, %r8}};\n", other(TOGETHER)),
+        );
         // Registers of another function.
         let lines: Vec<_> = TOGETHER.split_inclusive('\n').collect();
         let text = format!(

@@ -61,9 +61,7 @@ fn skip(line: &str) -> Option<(String, &str)> {
 /// Whether a line is one access of global or shared memory, without a guard. No load writes a
 /// predicate.
 fn is_access(line: &str) -> bool {
-    let Some(line) = line.strip_prefix('\t') else {
-        return false;
-    };
+    let line = line.trim_start();
     let begins = ["ld.global.", "st.global.", "ld.shared.", "st.shared."];
     begins.iter().any(|begin| line.starts_with(begin))
         && line.ends_with(';')
@@ -118,6 +116,8 @@ mod tests {
         same(format!(
             "$L_brx_0: .branchtargets\n\t$L__BB0_2,\n\t$L__BB0_3;\n{SKIP}"
         ));
+        let longer = SKIP.replace("$L__BB0_2:", "$L__BB0_21:");
+        same(format!("{longer}$L__BB0_2:\n"));
         for (from, to) in [
             // To another place, which begins like this one.
             ("$L__BB0_2;", "$L__BB0_21;"),
@@ -137,8 +137,7 @@ mod tests {
             same(SKIP.replacen(from, to, 1));
         }
         // A label of the same name in another function is none of this one's.
-        let text =
-            format!("{{\n\t@%p1 bra \t$L;\n\tld.global.b32 \t%r5, [%rd1];\n}}\n{{\n$L:\n}}\n");
-        assert_eq!(guard(&text), text);
+        let text = "{\n\t@%p1 bra \t$L;\n\tld.global.b32 \t%r5, [%rd1];\n}\n{\n$L:\n}\n";
+        assert_eq!(guard(text), text);
     }
 }

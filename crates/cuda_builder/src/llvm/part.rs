@@ -11,7 +11,9 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
-use crate::{CudaBuilder, NvvmArch, guards, halves, labels, nvvm, parameters, records, scope, skips};
+use crate::{
+    CudaBuilder, NvvmArch, guards, halves, labels, nvvm, parameters, records, scope, skips,
+};
 use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
