@@ -7,11 +7,15 @@
 
 use std::collections::HashMap;
 
-use crate::registers::{Registers, functions, push, words};
-
 /// The same PTX with `%p3` where such assembly declares a predicate.
 pub(crate) fn name(ptx: &str) -> String {
-    functions(ptx, write)
+    let lines: Vec<&str> = ptx.lines().collect();
+    let mut text = String::with_capacity(ptx.len());
+    // Registers belong to a function, whose brace has a line of its own. Assembly's is indented.
+    for function in lines.chunk_by(|_, next| *next != "{") {
+        write(function, &mut text);
+    }
+    text
 }
 
 fn write(function: &[&str], text: &mut String) {
@@ -35,6 +39,11 @@ fn write(function: &[&str], text: &mut String) {
     }
 }
 
+fn push(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
 /// Of each integer that is a condition: its predicate, and whether only such assembly reads it. The
 /// integer and the predicate have one definition each, so that they always agree.
 fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
@@ -43,10 +52,18 @@ fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
     if made.is_empty() {
         return HashMap::new();
     }
-    let registers = Registers::of(function);
-    made.retain(|integer, predicate| {
-        registers.is_set_once(integer) && registers.is_set_once(predicate)
-    });
+    let mut defined: HashMap<&str, usize> = HashMap::new();
+    let mut mentioned: HashMap<&str, usize> = HashMap::new();
+    for line in function {
+        for register in registers(target(line)) {
+            *defined.entry(register).or_default() += 1;
+        }
+        for register in registers(line) {
+            *mentioned.entry(register).or_default() += 1;
+        }
+    }
+    let once = |register: &str| defined.get(register) == Some(&1);
+    made.retain(|integer, predicate| once(integer) && once(predicate));
     let mut guards: HashMap<&str, usize> = HashMap::new();
     for at in 0..function.len() {
         if let Some(guarded) = Guarded::of(&function[at..]) {
@@ -56,7 +73,7 @@ fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
     let with_uses = |(integer, predicate)| {
         let only = guards
             .get(integer)
-            .is_some_and(|&guards| guards + 1 == registers.mentions(integer));
+            .is_some_and(|&guards| guards + 1 == mentioned[integer]);
         (integer, (predicate, only))
     };
     made.into_iter().map(with_uses).collect()
@@ -122,6 +139,40 @@ impl<'t, 'l> Guarded<'t, 'l> {
             push(text, "}");
         }
     }
+}
+
+/// What an instruction may write: its first operand, `{%r1, %r2}` and `%p1|%p2` included. Of two
+/// instructions in a line, all that is written there.
+fn target(line: &str) -> &str {
+    let line = line.trim_start();
+    if line.starts_with(['.', '/', '}', '$']) {
+        return "";
+    }
+    let code = line
+        .split_once("//")
+        .map_or(line, |(code, _)| code)
+        .trim_end();
+    if code.matches(';').count() > 1 {
+        return code;
+    }
+    let guard = code.starts_with('@').then(|| code.find(' ')).flatten();
+    let operation = code[guard.unwrap_or(0)..].trim_start();
+    let operands = operation
+        .find([' ', '\t'])
+        .map_or("", |at| operation[at..].trim_start());
+    match operands.starts_with('{') {
+        true => operands.split('}').next().unwrap_or_default(),
+        false => operands.split(',').next().unwrap_or_default(),
+    }
+}
+
+/// The registers that a text names.
+fn registers(text: &str) -> impl Iterator<Item = &str> {
+    words(text).filter(|word| word.starts_with('%'))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_%.".contains(c)))
 }
 
 #[cfg(test)]

@@ -11,19 +11,16 @@
 
 use std::collections::HashMap;
 
-use crate::registers::{Edits, edited, functions, is_code};
+use crate::lines::{Edits, edit};
 
 /// The same PTX without such branches and their labels.
 pub(crate) fn guard(ptx: &str) -> String {
-    functions(ptx, write)
+    edit(ptx, guards)
 }
 
-fn write(function: &[&str], text: &mut String) {
-    let code: Vec<(usize, &str)> = (function.iter().copied().enumerate())
-        .filter(|(_, line)| is_code(line))
-        .collect();
+fn guards(code: &[(usize, &str)]) -> Edits {
     let mut mentioned: HashMap<&str, usize> = HashMap::new();
-    for (_, line) in &code {
+    for (_, line) in code {
         for label in labels(line) {
             *mentioned.entry(label).or_default() += 1;
         }
@@ -42,7 +39,7 @@ fn write(function: &[&str], text: &mut String) {
             edits.insert(*label_at, None);
         }
     }
-    edited(function, &edits, text);
+    edits
 }
 
 /// `@!%p1` and `$L__BB0_2` of `@%p1 bra $L__BB0_2;`.

@@ -114,7 +114,7 @@ impl Compiler<'_> {
         }
         ptx = guards::name(&records::in_words(&ptx));
         if self.builder.has_plain_registers() {
-            ptx = skips::guard(&halves::join(&ptx));
+            ptx = skips::guard(&halves::take(&ptx));
         }
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
