@@ -7,8 +7,8 @@
 //! { .reg .b32 tmp; mov.b64 {tmp, %r6}, %rd1; }
 //! ```
 //!
-//! What puts the halves together again stays: of `mov.b64 %rd5, {%r7, %r8}` ptxas makes two copies
-//! more in some places.
+//! What puts the halves together again stays: of `mov.b64 %rd5, {%r7, %r8}` ptxas makes copies in
+//! some places.
 
 use crate::lines::{Edits, edit};
 
