@@ -11,6 +11,9 @@
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
 //! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | one thread |
 //!
+//! [`scan`] knows all ways. Where each tile has a block, [`scan_once`] is faster, with the same
+//! bits.
+//!
 //! # A line in pieces
 //!
 //! A line may be scanned in several launches, one after another or on several devices, with the
@@ -42,6 +45,7 @@ use cuda_std::prelude::*;
 use crate::number::Scalar;
 use crate::pack::{BYTES, lanes};
 use crate::reduce::{Extreme, Op, Sum};
+pub use once::scan_once;
 use words::words;
 
 /// Warps of a block that move elements; one more looks back.
@@ -60,12 +64,15 @@ const DELAY: usize = 3;
 /// Tiles of a block whose copies are in flight while another one is summed. One is enough, because
 /// a multiprocessor then has room for three blocks (docs/log/2026-11-26-scans.md).
 const FETCH: usize = 1;
-/// Tickets that a block takes before it scans, where blocks have several tiles.
+/// Tickets that a block takes before it scans.
 const AHEAD: usize = FETCH + 1;
 /// Tiles of a block in shared memory.
 const SLOTS: usize = FETCH + DELAY;
 /// Bytes of dynamic shared memory of [`Way::Tiles`]; the others need none.
 pub const RING_BYTES: u32 = (SLOTS * PACKS * WARPS * 32 * BYTES) as u32;
+
+/// Bytes of dynamic shared memory of [`scan_once`].
+pub const TILE_BYTES: u32 = (PACKS * WARPS * 32 * BYTES) as u32;
 
 /// Elements of a tile: 16 KiB.
 pub const fn tile<T>() -> usize {
@@ -168,6 +175,13 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     }
 }
 
+/// Whether [`scan_once`] scans an input of `len` elements with so many blocks: each tile has one,
+/// and lines are shorter than a group.
+pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
+    extent.div_ceil(tile::<T>()) < GROUP
+        && self::blocks::<T>(Way::Tiles, len, extent) == blocks as usize
+}
+
 /// Whether 32 bits count the tickets.
 #[cfg_attr(
     target_arch = "nvptx64",
@@ -195,8 +209,6 @@ struct Lines<'a, T> {
     inner: usize,
     flip: u64,
     exclusive: bool,
-    /// Whether blocks that have one tile scan it without rounds.
-    in_one_step: bool,
 }
 
 impl<T: Scalar> Lines<'_, T> {
@@ -213,7 +225,7 @@ impl<T: Scalar> Lines<'_, T> {
     /// Without a division if there is one: small inputs wait for it before they load.
     #[inline(always)]
     fn len(&self) -> usize {
-        match self.in_one_step && self.input.len() == self.extent {
+        match self.input.len() == self.extent {
             true => 1,
             false => self.input.len() / self.extent,
         }
@@ -293,7 +305,6 @@ pub fn scan<T: Scalar, O: Op>(
         inner,
         flip,
         exclusive: exclusive != 0,
-        in_one_step: O::ZERO_IS_NOTHING,
     };
     if input.is_empty() {
         return;
