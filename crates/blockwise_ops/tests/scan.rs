@@ -6,9 +6,10 @@ use std::fmt::Debug;
 use blockwise::{Buffer, CheckOptions, Device, EmulatorLimits, Plain, View, ViewMut, Watch};
 use kernels::number::Scalar;
 use kernels::reduce::{Extreme, Op, Order, Sum};
+use kernels::scan::once::scan_once;
 use kernels::scan::{
     RING_BYTES, ROW, THREADS, TILE_BYTES, Way, additions, blocks, group, groups, in_one_step, scan,
-    scan_once, state_len, tile,
+    state_len, tile,
 };
 
 /// A type and its references.

@@ -11,7 +11,7 @@
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
 //! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | one thread |
 //!
-//! [`scan`] knows all ways. Where each tile has a block, [`scan_once`] is faster, with the same
+//! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the same
 //! bits.
 //!
 //! # A line in pieces
@@ -31,7 +31,7 @@
 //! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
 
 mod columns;
-mod once;
+pub mod once;
 mod rows;
 mod tile;
 mod tiles;
@@ -45,7 +45,6 @@ use cuda_std::prelude::*;
 use crate::number::Scalar;
 use crate::pack::{BYTES, lanes};
 use crate::reduce::{Extreme, Op, Sum};
-pub use once::scan_once;
 use words::words;
 
 /// Warps of a block that move elements; one more looks back.
@@ -71,7 +70,7 @@ const SLOTS: usize = FETCH + DELAY;
 /// Bytes of dynamic shared memory of [`Way::Tiles`]; the others need none.
 pub const RING_BYTES: u32 = (SLOTS * PACKS * WARPS * 32 * BYTES) as u32;
 
-/// Bytes of dynamic shared memory of [`scan_once`].
+/// Bytes of dynamic shared memory of [`once::scan_once`].
 pub const TILE_BYTES: u32 = (PACKS * WARPS * 32 * BYTES) as u32;
 
 /// Elements of a tile: 16 KiB.
@@ -175,7 +174,7 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     }
 }
 
-/// Whether [`scan_once`] scans an input of `len` elements with so many blocks: each tile has one,
+/// Whether [`once::scan_once`] scans an input of `len` elements with so many blocks: each tile has one,
 /// and lines are shorter than a group.
 pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
     extent.div_ceil(tile::<T>()) < GROUP

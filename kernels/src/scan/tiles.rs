@@ -26,7 +26,7 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//! - Where each tile has a block, [`scan_once`](super::scan_once) has no rounds.
+//! - Where each tile has a block, [`scan_once`](super::once::scan_once) has no rounds.
 
 use cuda_std::async_copy::cp_async_wait_group;
 use cuda_std::prelude::*;

@@ -2,8 +2,9 @@
 
 use cuda_std::launch::Shape;
 use kernels::reduce::{Extreme, Sum};
+use kernels::scan::once::scan_once;
 use kernels::scan::{
-    RING_BYTES, ROW, THREADS, TILE_BYTES, Way, group, groups, scan, scan_once, state_len, tile,
+    RING_BYTES, ROW, THREADS, TILE_BYTES, Way, group, groups, scan, state_len, tile,
 };
 
 use super::{Device, Error, memory, refused, shape, starts};

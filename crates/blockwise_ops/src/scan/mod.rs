@@ -212,10 +212,10 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
 static KERNELS: &[Kernel] = &{
     macro_rules! running {
         (
-            $Type:ident, $t:ident, $code:expr, $Op:ident, $instance:expr, $kernel:ident
+            $Type:ident, $t:ident, $code:expr, $Op:ident, $instance:expr, $($kernel:ident)::+
             $(, $inner:expr)?
         ) => {
-            kernel!(Takes::Type(Type::$Type), [$code, $instance], scan::$kernel<$t, $Op>, |of| {
+            kernel!(Takes::Type(Type::$Type), [$code, $instance], $($kernel)::+<$t, $Op>, |of| {
                 let (output, after) = ends::<$t>(of.output, of.after)?;
                 (
                     of.inputs[0].plain::<$t>()?,
@@ -234,8 +234,8 @@ static KERNELS: &[Kernel] = &{
     macro_rules! instances {
         ($($Type:ident $t:ident $code:literal $Op:ident;)*) => {
             [$(
-                running!($Type, $t, $code, $Op, 0, scan, inner),
-                running!($Type, $t, $code, $Op, 1, scan_once),
+                running!($Type, $t, $code, $Op, 0, scan::scan, inner),
+                running!($Type, $t, $code, $Op, 1, scan::once::scan_once),
             )*]
         };
     }
