@@ -11,7 +11,7 @@
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`sliced`](matmul::sliced), [`mma`](matmul::mma), [`thin`](matmul::thin), [`few_rows`](matmul::few_rows), [`few_cols`](matmul::few_cols), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin), [`quads`](transpose::quads), [`packs`](transpose::packs) |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
-//! | [`scan`] | `scan::scan`: running sums, minima and maxima |
+//! | [`scan`] | `scan::scan`, `scan::once::scan_once`: running sums, minima and maxima |
 //! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
 //!
 //! A kernel for several types is generic, with one entry point per instance: `conv1d_tiled::<f32>`

@@ -6,8 +6,10 @@ use std::fmt::Debug;
 use blockwise::{Buffer, CheckOptions, Device, EmulatorLimits, Plain, View, ViewMut, Watch};
 use kernels::number::Scalar;
 use kernels::reduce::{Extreme, Op, Order, Sum};
+use kernels::scan::once::scan_once;
 use kernels::scan::{
-    RING_BYTES, ROW, THREADS, Way, additions, blocks, group, groups, scan, state_len, tile,
+    RING_BYTES, ROW, THREADS, TILE_BYTES, Way, additions, blocks, group, groups, in_one_step, scan,
+    state_len, tile,
 };
 
 /// A type and its references.
@@ -62,6 +64,20 @@ macro_rules! scans {
     ($($t:ident $o:ident;)*) => {$(
         impl Scans<$o> for $t {
             fn launch(launch: &Launch, grid: u32, of: Memory<'_, Self>) -> blockwise::Result<()> {
+                let exclusive = usize::from(launch.exclusive);
+                if launch.is_in_one_step::<$t>(of.input.len(), grid) {
+                    let kernel = scan_once::<$t, $o>::on(of.device)?.grid(grid).block(THREADS);
+                    return kernel.shared_bytes(TILE_BYTES).launch(
+                        of.input,
+                        of.output,
+                        of.state,
+                        of.before,
+                        of.after,
+                        launch.extent,
+                        launch.flip,
+                        exclusive,
+                    );
+                }
                 let kernel = scan::<$t, $o>::on(of.device)?.grid(grid).block(THREADS);
                 kernel.shared_bytes(RING_BYTES).launch(
                     of.input,
@@ -72,7 +88,7 @@ macro_rules! scans {
                     launch.extent,
                     launch.inner,
                     launch.flip,
-                    usize::from(launch.exclusive),
+                    exclusive,
                 )
             }
         }
@@ -119,6 +135,12 @@ impl Launch {
 
     fn line(extent: usize) -> Self {
         Self::of(extent, 1)
+    }
+
+    /// Whether it is a launch of [`scan_once`]. With fewer blocks it has rounds.
+    fn is_in_one_step<T>(&self, len: usize, grid: u32) -> bool {
+        let by_tiles = self.inner == 1 && self.extent > ROW;
+        by_tiles && in_one_step::<T>(len, self.extent, grid)
     }
 
     /// Launches it; a `before` of one line. The results, and what comes after each line.
@@ -311,8 +333,10 @@ fn blocks_that_begin_in_any_order() {
     let launch = Launch::line(len);
     let in_rounds = Launch { grid: 3, ..launch };
     let expected = in_rounds.run::<f64, Sum>(&Device::emulator(), &input, None);
-    let result = launch.run::<f64, Sum>(&in_schedules(7), &input, None);
-    assert!(result == expected);
+    let least = in_rounds.run::<f64, Extreme>(&Device::emulator(), &input, None);
+    let device = in_schedules(7);
+    assert!(launch.run::<f64, Sum>(&device, &input, None) == expected);
+    assert!(launch.run::<f64, Extreme>(&device, &input, None) == least);
 }
 
 #[test]
@@ -470,6 +494,9 @@ fn a_state_serves_many_launches() {
         let a = launch(len).run_with::<f64, Sum>(&device, &long, None, state);
         let b = launch(short.len()).run_with::<f64, Sum>(&device, &short, None, state);
         let c = launch(len).run_with::<i32, Sum>(&device, &integers, None, state);
+        // In one step.
+        let d = Launch::line(len).run_with::<i32, Sum>(&device, &integers, None, state);
+        assert_eq!(c, d);
         (a, b, c)
     };
     let expected = run(&mut device.zeros(words).unwrap());
@@ -485,7 +512,7 @@ fn a_state_serves_many_launches() {
     let count = state.to_vec().unwrap()[0];
     assert_eq!(
         count,
-        u64::from(9_u32.wrapping_add(u32::MAX - 4).wrapping_add(9)) << 32
+        u64::from(12_u32.wrapping_add(u32::MAX - 4).wrapping_add(12)) << 32
     );
 }
 

@@ -11,6 +11,9 @@
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
 //! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | one thread |
 //!
+//! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the same
+//! bits.
+//!
 //! # A line in pieces
 //!
 //! A line may be scanned in several launches, one after another or on several devices, with the
@@ -28,7 +31,7 @@
 //! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
 
 mod columns;
-mod once;
+pub mod once;
 mod rows;
 mod tile;
 mod tiles;
@@ -60,12 +63,15 @@ const DELAY: usize = 3;
 /// Tiles of a block whose copies are in flight while another one is summed. One is enough, because
 /// a multiprocessor then has room for three blocks (docs/log/2026-11-26-scans.md).
 const FETCH: usize = 1;
-/// Tickets that a block takes before it scans, where blocks have several tiles.
+/// Tickets that a block takes before it scans.
 const AHEAD: usize = FETCH + 1;
 /// Tiles of a block in shared memory.
 const SLOTS: usize = FETCH + DELAY;
 /// Bytes of dynamic shared memory of [`Way::Tiles`]; the others need none.
 pub const RING_BYTES: u32 = (SLOTS * PACKS * WARPS * 32 * BYTES) as u32;
+
+/// Bytes of dynamic shared memory of [`once::scan_once`].
+pub const TILE_BYTES: u32 = (PACKS * WARPS * 32 * BYTES) as u32;
 
 /// Elements of a tile: 16 KiB.
 pub const fn tile<T>() -> usize {
@@ -168,6 +174,13 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     }
 }
 
+/// Whether [`once::scan_once`] scans an input of `len` elements with so many blocks: each tile has one,
+/// and lines are shorter than a group.
+pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
+    extent.div_ceil(tile::<T>()) < GROUP
+        && self::blocks::<T>(Way::Tiles, len, extent) == blocks as usize
+}
+
 /// Whether 32 bits count the tickets.
 #[cfg_attr(
     target_arch = "nvptx64",
@@ -195,8 +208,6 @@ struct Lines<'a, T> {
     inner: usize,
     flip: u64,
     exclusive: bool,
-    /// Whether blocks that have one tile scan it without rounds.
-    in_one_step: bool,
 }
 
 impl<T: Scalar> Lines<'_, T> {
@@ -213,7 +224,7 @@ impl<T: Scalar> Lines<'_, T> {
     /// Without a division if there is one: small inputs wait for it before they load.
     #[inline(always)]
     fn len(&self) -> usize {
-        match self.in_one_step && self.input.len() == self.extent {
+        match self.input.len() == self.extent {
             true => 1,
             false => self.input.len() / self.extent,
         }
@@ -293,7 +304,6 @@ pub fn scan<T: Scalar, O: Op>(
         inner,
         flip,
         exclusive: exclusive != 0,
-        in_one_step: O::ZERO_IS_NOTHING,
     };
     if input.is_empty() {
         return;

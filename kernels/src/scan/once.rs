@@ -1,58 +1,133 @@
-//! Scans whose blocks have one tile each: no rounds.
+//! Scans in one step: each block has one tile, so there are no rounds. An entry point of its own,
+//! because short scans wait for the instruction cache: what lies around this code would cost more
+//! than the code (docs/log/2026-11-26-scans.md).
 //!
 //! - The block's number says which tile it has, so the tile's copies start at once. The ninth warp
 //!   takes a ticket for its tag only, and looks back for the whole block.
 //! - Blocks may begin in any order, so a tile may wait for one whose block has not begun: after
 //!   [`TRIES`] looks the ninth warp adds up the earlier tiles itself, from the input and in the order
-//!   that their own blocks do.
+//!   that their own blocks do. So the launch ends however few blocks are resident.
+//! - Memory, slots and the order of additions are those of [`tiles`](super::tiles), and so are the
+//!   bits. While the ninth warp looks back, the others scan their elements for themselves.
+//! - The first barrier orders the warps' totals before all reads of them. The second one, which
+//!   lines of one tile do without, orders what the ninth warp found before the others' reads.
 
 use core::array::from_fn;
+use core::hint::assert_unchecked;
 
 use cuda_std::async_copy::cp_async_wait_group;
 use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
 use super::tile::{
-    ALL, Places, Tile, Tiles, copy, fold, join, join_warps, scan_warp, sum_packs, sum_warp,
+    ALL, Places, Scanned, Tile, Tiles, copy, fold, join, join_warps, scan_packs, store_packs,
+    sum_packs, sum_warp,
 };
-use super::words::{Tickets, Words};
-use super::{PACKS, RUN, WARPS};
+use super::words::{Tickets, Words, words};
+use super::{Lines, PACKS, RUN, THREADS, TILE_BYTES, WARPS, published};
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{Way, in_one_step, state_len, whole_lines};
 use crate::here::zero_here;
 use crate::number::Scalar;
-use crate::pack::Pack;
-use crate::reduce::Op;
+use crate::pack::{Pack, lanes};
+use crate::reduce::{Extreme, Op, Sum};
 
 /// How often a warp looks for an earlier tile before it adds that up itself.
 const TRIES: usize = 64;
 
-/// Scans the block's only tile, with the bits that rounds would give it.
+/// As [`scan`](super::scan), of lines whose elements are adjacent, with a block for each tile.
 ///
-/// # Safety
-/// As for the caller, [`tiles::scan`](super::tiles::scan), of lines of fewer tiles than a group has,
-/// and a block for each tile; `totals` and `befores` have a place for each warp.
-#[inline(always)]
-pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
-    tiles: &Tiles<'_, T>,
-    slots: *mut Pack<T, LANES>,
-    totals: *mut T,
-    befores: *mut T,
-    tickets: Tickets,
+/// # Parameters
+/// Those of [`scan`](super::scan).
+///
+/// # Launch
+/// One-dimensional blocks of [`THREADS`], as many as [`blocks`](super::blocks) of
+/// [`Way::Tiles`](super::Way::Tiles), with [`TILE_BYTES`] of dynamic shared memory.
+#[kernel(
+    instances((i32 | i64 | f32 | f64, Sum | Extreme)),
+    name = "scan_once_{O}_{T}",
+    max_threads = 288,
+    min_blocks = 4,
+    require(
+        whole_lines(input.len(), extent, 1),
+        output.len() == input.len(),
+        before.is_empty() || before.len() == input.len() / extent,
+        after.is_empty() || after.len() == input.len() / extent,
+        state.len() >= state_len::<T>(Way::Tiles, input.len(), extent),
+        in_one_step::<T>(input.len(), extent, grid.x),
+        shared_bytes >= TILE_BYTES,
+        exclusive <= 1,
+        block.x == THREADS,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "an input, four arrays for the rest, and the shape"
+)]
+pub fn scan_once<T: Scalar, O: Op>(
+    input: &[T],
+    mut output: Out<T>,
+    mut state: Atomics<u64>,
+    before: &[T],
+    mut after: Out<T>,
+    extent: usize,
+    flip: u64,
+    exclusive: usize,
 ) {
-    let of = tiles.of;
+    if input.is_empty() {
+        return;
+    }
+    let of = Lines {
+        input,
+        output: output.as_mut_ptr(),
+        before,
+        has_after: !after.is_empty(),
+        after: after.as_mut_ptr(),
+        extent,
+        inner: 1,
+        flip,
+        exclusive: exclusive != 0,
+    };
+    // SAFETY: `require` states the lengths, the block, and a block for each tile of lines that are
+    // shorter than a group.
+    unsafe { scan::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len()) };
+}
+
+/// # Safety
+/// As for [`tiles::scan`](super::tiles::scan), of an input that is not empty and lines of fewer
+/// tiles than a group has. The grid has a block for each tile, with [`TILE_BYTES`] of dynamic shared
+/// memory.
+#[inline(always)]
+unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    state: *mut u64,
+    state_words: usize,
+) {
+    let each = of.extent.div_ceil(super::tile::<T>()) as u32;
+    // SAFETY: there is an element, so lines have some.
+    unsafe { assert_unchecked(each > 0) };
+    let all = thread::grid_dim_x();
+    let tiles = Tiles { of, each, all };
+    let slots = dynamic_shared_mem::<Pack<T, LANES>>();
+    let totals = shared_array![u64; WARPS].cast::<T>();
+    let found = shared_array![u64; 1].cast::<T>();
+
     let thread = thread::thread_idx_x();
     // SAFETY: a warp is 32 threads along x.
     let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
     let lane = thread % 32;
     let looks = warp == WARPS;
     let tile = tiles.tile(thread::block_idx_x());
-    let alone = tiles.each == 1;
+    let alone = each == 1;
     let at = warp * 32 * PACKS + lane as usize;
     let slots = slots.wrapping_add(at);
+    let has = !looks && warp * 32 * PACKS * LANES < tile.len as usize;
     // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at its
-    // shuffles.
+    // shuffles, and all threads at the barriers.
     unsafe {
-        let has = !looks && warp * 32 * PACKS * LANES < tile.len as usize;
         let mut tag = 0;
         if has {
             copy::<T, O, LANES>(of, &tile, slots, at);
@@ -62,39 +137,47 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                 totals.add(warp).write(total);
             }
         } else if looks && !alone && lane == 0 {
+            let tickets = Tickets {
+                state,
+                len: state_words,
+                written: (all / each) as usize * published(each as usize) * words::<T>(),
+                total: all,
+            };
             tag = tickets.taken(tickets.take()).1;
         } else if !looks && lane == 0 {
             totals.add(warp).write(O::nothing());
         }
-        // Orders the warps' totals before the ninth warp's reads.
         thread::sync_threads();
-        if looks && tile.len > 0 {
-            let (before_warp, own) = join_warps::<T, O>(totals, lane);
-            let mut start = of.start::<O>(tile.line);
+        let (before_warp, own) = join_warps::<T, O>(totals, lane);
+        let mut start = of.start::<O>(tile.line);
+        let mut scanned = Scanned::nothing::<O>();
+        if looks {
             let mut next = O::apply(start, own);
             if !alone {
-                let tag = warp_shuffle_idx(ALL, tag, 0, 32).0;
-                let words = Words::new(tickets.state, tag);
+                let words = Words::new(state, warp_shuffle_idx(ALL, tag, 0, 32).0);
                 let [before_run, before_tile] =
-                    earlier::<T, O, LANES>(tiles, tile, words, own, lane);
+                    earlier::<T, O, LANES>(&tiles, tile, words, own, lane);
                 let total = O::apply(before_run, O::apply(before_tile, own));
                 next = O::apply(start, total);
                 start = O::apply(O::apply(start, before_run), before_tile);
+                if lane == 0 {
+                    found.write(start);
+                }
             }
-            if (lane as usize) < WARPS {
-                befores
-                    .add(lane as usize)
-                    .write(O::apply(start, before_warp));
-            }
-            if lane == 0 && of.has_after && tile.number + 1 == tiles.each {
+            if lane == 0 && of.has_after && tile.number + 1 == each {
                 of.after.add(tile.line).write(O::turned(next, of.flip));
             }
+        } else if has {
+            scanned = scan_packs::<T, O, LANES>(of, slots, lane);
         }
-        // Orders what comes before each warp's elements before the warps' reads.
-        thread::sync_threads();
+        if !alone {
+            thread::sync_threads();
+            start = found.read();
+        }
         if has {
-            let before = befores.add(warp).read();
-            scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
+            let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
+            let before = O::apply(start, before_warp);
+            store_packs::<T, O, LANES>(of, &tile, slots, scanned, before, at, lane);
         }
     }
 }

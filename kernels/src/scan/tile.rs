@@ -68,7 +68,8 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 
     #[inline(always)]
     pub(super) fn tile(&self, ticket: u32) -> Tile {
-        let (line, number) = match self.of.in_one_step && ticket < self.each {
+        // No division for the first line: there may be no other, and short scans wait for it.
+        let (line, number) = match ticket < self.each {
             true => (0, ticket),
             false => ((ticket / self.each) as usize, ticket % self.each),
         };
@@ -305,11 +306,28 @@ pub(super) unsafe fn sum_packs<T: Scalar, O: Op, const LANES: usize>(
     unsafe { fold::<T, O>(sum) }
 }
 
+/// A warp's elements of a tile, scanned for themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Scanned<T, const LANES: usize> {
+    /// Each pack by itself.
+    values: Packs<T, LANES>,
+    /// For each row, what its packs come to up to this lane's.
+    ends: [T; PACKS],
+}
+
+impl<T: Scalar, const LANES: usize> Scanned<T, LANES> {
+    pub(super) fn nothing<O: Op>() -> Self {
+        Self {
+            values: [[O::nothing(); LANES]; PACKS],
+            ends: [O::nothing(); PACKS],
+        }
+    }
+}
+
 /// Scans the warp's elements of a tile, and stores the results with what comes before them.
 ///
 /// # Safety
-/// All lanes call it; this thread's copies to its slots have arrived. The output has the tile, and
-/// only this thread these elements of it. `tile` is one.
+/// As for [`scan_packs`] and [`store_packs`].
 #[inline(always)]
 pub(super) unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -319,6 +337,23 @@ pub(super) unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
     at: usize,
     lane: u32,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let scanned = scan_packs::<T, O, LANES>(of, slots, lane);
+        store_packs::<T, O, LANES>(of, tile, slots, scanned, before, at, lane);
+    }
+}
+
+/// Scans the warp's elements of a tile for themselves.
+///
+/// # Safety
+/// All lanes call it; this thread's copies to its slots have arrived.
+#[inline(always)]
+pub(super) unsafe fn scan_packs<T: Scalar, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    slots: *const Pack<T, LANES>,
+    lane: u32,
+) -> Scanned<T, LANES> {
     let mut values: Packs<T, LANES> = [[O::nothing(); LANES]; PACKS];
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
@@ -343,6 +378,25 @@ pub(super) unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
         )*};
     }
     rounds!(1 2 4 8 16);
+    Scanned { values, ends }
+}
+
+/// Stores the warp's elements of a tile, with what comes before them.
+///
+/// # Safety
+/// All lanes call it, with what [`scan_packs`] gave them. The output has the tile, and only this
+/// thread these elements of it, and the slots. `tile` is one.
+#[inline(always)]
+pub(super) unsafe fn store_packs<T: Scalar, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    tile: *const Tile,
+    slots: *mut Pack<T, LANES>,
+    scanned: Scanned<T, LANES>,
+    before: T,
+    at: usize,
+    lane: u32,
+) {
+    let Scanned { mut values, ends } = scanned;
     let mut before_row = before;
     unrolled::<PACKS>(|k| {
         // SAFETY: all lanes are here.

@@ -26,8 +26,7 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//! - Where each block has one tile at most, sums have no [rounds](super::once). Extremes have
-//!   none for lines of one tile: their code is longer, and small inputs wait for code.
+//! - Where each tile has a block, [`scan_once`](super::once::scan_once) has no rounds.
 
 use cuda_std::async_copy::cp_async_wait_group;
 use cuda_std::prelude::*;
@@ -38,9 +37,7 @@ use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
 use super::tile::{ALL, NONE, Places, Tile, Tiles, copy, fold, join_warps, scan_warp, sum_warp};
 use super::words::{Loaded, Tickets, Words, words};
-use super::{
-    AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, once, published, state_len,
-};
+use super::{AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, published};
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
 use crate::reduce::Op;
@@ -50,11 +47,11 @@ const BOARD: usize = 8;
 
 /// # Safety
 /// The output has as many elements as the input; `before` and `after` have one for each line or
-/// none. `state` has [`state_len`] words, if that is not 0, which are zeros or what the last launch
-/// left.
-/// Nobody but this launch uses the outputs and the state. All threads of the launch call it: one row
-/// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
-/// memory. 32 bits count its tiles and five times its blocks.
+/// none. `state` has [`state_len`](super::state_len) words, if that is not 0, which are zeros or
+/// what the last launch left. Nobody but this launch uses the outputs and the state. All threads of
+/// the launch call it: one row of blocks of [`THREADS`](super::THREADS) along x, with
+/// [`super::RING_BYTES`] of dynamic shared memory. 32 bits count its tiles and five times its
+/// blocks.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -80,34 +77,14 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let looks = warp == WARPS;
     let blocks = thread::grid_dim_x();
 
-    // Where blocks have one tile each, a block takes one ticket.
-    let several = of.in_one_step || tiles.all > blocks;
-    let once = of.in_one_step && tiles.all <= blocks && each < GROUP as u32;
     // Tiles that wait for no other are dealt in turn.
     let alone = each == 1;
     let tickets = Tickets {
         state,
         len: state_words,
-        written: match of.in_one_step {
-            true => of.len() * published(each as usize) * words::<T>(),
-            false => state_len::<T>(Way::Tiles, of.input.len(), of.extent).saturating_sub(1),
-        },
-        total: if several && !once {
-            tiles.all + AHEAD as u32 * blocks
-        } else {
-            blocks
-        },
+        written: of.len() * published(each as usize) * words::<T>(),
+        total: tiles.all + AHEAD as u32 * blocks,
     };
-    if alone && !several {
-        // SAFETY: the caller's promise.
-        unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
-        return;
-    }
-    if once {
-        // SAFETY: the caller's promise.
-        unsafe { once::scan::<T, O, LANES>(&tiles, slots, totals, befores, tickets) };
-        return;
-    }
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
     // barriers in the file's header. All threads read the same of the board.
     unsafe {
@@ -115,11 +92,11 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         if thread == WARPS as u32 * 32 {
             let mut launch = 0;
             unrolled::<AHEAD>(|n| {
-                let mut ticket = NONE;
+                let ticket;
                 if alone {
                     ticket = dealt;
                     dealt += blocks;
-                } else if n == 0 || several {
+                } else {
                     (ticket, launch) = tickets.taken(tickets.take());
                 }
                 board.add(n).write(tiles.tile(ticket));
@@ -154,7 +131,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             let len = len_of(n);
             let mut found = Found::nothing::<T, O>(words);
             let mut taken = 0;
-            let takes = looks && len > 0 && several && lane == 0;
+            let takes = looks && len > 0 && lane == 0;
             if looks {
                 // What comes back is not used before the barrier: nobody waits for it there.
                 if takes && !alone {
@@ -220,56 +197,6 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             thread::sync_threads();
             n += 1;
         }
-    }
-}
-
-/// Scans a line of one tile, with the bits that rounds would give it. It looks back at nothing, and
-/// nothing else is under way.
-///
-/// # Safety
-/// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
-/// warp.
-#[inline(always)]
-unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
-    tiles: &Tiles<'_, T>,
-    slots: *mut Pack<T, LANES>,
-    totals: *mut T,
-) {
-    let of = tiles.of;
-    let thread = thread::thread_idx_x();
-    // SAFETY: a warp is 32 threads along x.
-    let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
-    let lane = thread % 32;
-    let tile = tiles.tile(thread::block_idx_x());
-    let at = warp * 32 * PACKS + lane as usize;
-    let slots = slots.wrapping_add(at);
-    // SAFETY: the caller's promise; a thread waits for its own copies.
-    unsafe {
-        let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
-        if has {
-            copy::<T, O, LANES>(of, &tile, slots, at);
-            cp_async_wait_group::<0>();
-            let total = sum_warp::<T, O, LANES>(of, slots);
-            if lane == 0 {
-                totals.add(warp).write(total);
-            }
-        } else if warp < WARPS && lane == 0 {
-            totals.add(warp).write(O::nothing());
-        }
-        // Orders the warps' totals before all reads of them.
-        thread::sync_threads();
-        if !has {
-            return;
-        }
-        let (before_warp, own) = join_warps::<T, O>(totals, lane);
-        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
-        let start = of.start::<O>(tile.line);
-        if thread == 0 && of.has_after {
-            let next = O::apply(start, own);
-            of.after.add(tile.line).write(O::turned(next, of.flip));
-        }
-        let before = O::apply(start, before_warp);
-        scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
     }
 }
 

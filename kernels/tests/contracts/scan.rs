@@ -2,7 +2,10 @@
 
 use cuda_std::launch::Shape;
 use kernels::reduce::{Extreme, Sum};
-use kernels::scan::{RING_BYTES, ROW, THREADS, Way, group, groups, scan, state_len, tile};
+use kernels::scan::once::scan_once;
+use kernels::scan::{
+    RING_BYTES, ROW, THREADS, TILE_BYTES, Way, group, groups, scan, state_len, tile,
+};
 
 use super::{Device, Error, memory, refused, shape, starts};
 
@@ -213,4 +216,103 @@ fn blocks_are_of_one_dimension() {
         kernel.launch(of.0, of.1, of.2, of.3, of.4, 1, 1, 0, 0),
         "block.x",
     );
+}
+
+/// A line of three tiles with a block each.
+fn once() -> Launch {
+    Launch {
+        shape: shape([3, 1, 1], [THREADS, 1, 1]).shared(TILE_BYTES),
+        ..line()
+    }
+}
+
+fn start_once(of: Launch) -> Result<(), Error> {
+    let kernel = scan_once::<f32, Sum>::on(&Device::default())?.shape(of.shape);
+    kernel.launch(
+        &memory(of.input),
+        &mut memory(of.output),
+        &mut memory(of.state),
+        &memory(of.before),
+        &mut memory(of.after),
+        of.extent,
+        0,
+        of.exclusive,
+    )
+}
+
+#[test]
+fn in_one_step_each_tile_has_a_block() {
+    let good = once();
+    starts(start_once(good));
+    for (grid, block, rule) in [
+        ([2, 1, 1], [THREADS, 1, 1], "in_one_step"),
+        ([4, 1, 1], [THREADS, 1, 1], "in_one_step"),
+        ([3, 2, 1], [THREADS, 1, 1], "grid.y"),
+        ([3, 1, 2], [THREADS, 1, 1], "grid.z"),
+        ([3, 1, 1], [THREADS - 32, 1, 1], "block.x"),
+        ([3, 1, 1], [THREADS, 2, 1], "block.y"),
+        ([3, 1, 1], [THREADS, 1, 2], "block.z"),
+    ] {
+        let shape = shape(grid, block).shared(TILE_BYTES);
+        refused(start_once(Launch { shape, ..good }), rule);
+    }
+    let shape = good.shape.shared(TILE_BYTES - 1);
+    refused(start_once(Launch { shape, ..good }), "shared_bytes");
+    // As many tiles as a group has.
+    let len = group::<f32>() - 1;
+    let long = Launch {
+        input: len as u64,
+        output: len as u64,
+        state: state_len::<f32>(Way::Tiles, len, len) as u64,
+        extent: len,
+        shape: super::shape([1024, 1, 1], [THREADS, 1, 1]).shared(TILE_BYTES),
+        ..good
+    };
+    refused(start_once(long), "in_one_step");
+}
+
+#[test]
+fn in_one_step_arrays_have_a_line_s_lengths() {
+    let good = once();
+    for (wrong, rule) in [
+        (Launch { extent: 0, ..good }, "whole_lines"),
+        (
+            Launch {
+                output: good.output - 1,
+                ..good
+            },
+            "output.len()",
+        ),
+        (
+            Launch {
+                output: 0,
+                after: 1,
+                ..good
+            },
+            "output.len()",
+        ),
+        (Launch { before: 2, ..good }, "before.len()"),
+        (Launch { after: 2, ..good }, "after.len()"),
+        (
+            Launch {
+                state: good.state - 1,
+                ..good
+            },
+            "state.len()",
+        ),
+        (
+            Launch {
+                exclusive: 2,
+                ..good
+            },
+            "exclusive <= 1",
+        ),
+    ] {
+        refused(start_once(wrong), rule);
+    }
+    starts(start_once(Launch {
+        before: 1,
+        after: 1,
+        ..good
+    }));
 }

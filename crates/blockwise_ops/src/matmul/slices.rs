@@ -142,11 +142,13 @@ impl Held for Product {
             ]
         };
         let task = |[a, b, c]: [bool; 3]| Task {
-            problem,
-            options: &self.options,
-            device: self.device.properties(),
             aligned: a && b && c,
-            variant: self.variant,
+            ..Task::new(
+                self.variant,
+                problem,
+                &self.options,
+                self.device.properties(),
+            )
         };
         let inputs = [a, b];
         if let (Some(sums), Some(tickets)) = (&mut self.sums, &mut self.tickets) {

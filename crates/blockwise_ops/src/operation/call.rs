@@ -25,11 +25,8 @@ fn chosen<'a>(
     device: &'a DeviceProperties,
 ) -> Result<(Task<'a>, Reason), LaunchError> {
     let task = |variant| Task {
-        problem,
-        options,
-        device,
         aligned,
-        variant,
+        ..Task::new(variant, problem, options, device)
     };
     if let Some(variant) = options.kernel {
         if !variant.is_of(operation) {
@@ -227,10 +224,11 @@ fn start(
     }
     let aligned = output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK));
     let (task, _) = chosen(operation, problem, aligned, options, device.properties())?;
-    let plan = (task.variant.plan)(&task)?;
-    let lens = checked(operation, problem, inputs)?;
     // An empty output: the caller wants the totals only.
     let totals = output.is_empty() && after.is_some();
+    let task = Task { totals, ..task };
+    let plan = (task.variant.plan)(&task)?;
+    let lens = checked(operation, problem, inputs)?;
     if !totals {
         check_len("output", output.len(), lens.output)?;
     }

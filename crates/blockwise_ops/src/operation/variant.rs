@@ -372,6 +372,8 @@ pub struct Task<'a> {
     pub device: &'a DeviceProperties,
     /// Whether every operand begins at a multiple of 16 bytes.
     pub aligned: bool,
+    /// Whether there is no output: what is asked for are the totals of a part.
+    pub totals: bool,
     /// The variant.
     pub variant: &'static Variant,
 }
@@ -410,6 +412,7 @@ impl<'a> Task<'a> {
             options,
             device,
             aligned: true,
+            totals: false,
             variant,
         }
     }

@@ -176,16 +176,27 @@ pub static RUNNING: Variant = Variant::new(
     size_of::<u64>() * words.max(1)
 });
 
-/// Blocks resident on each multiprocessor: the kernel's `min_blocks`.
+/// Blocks resident on each multiprocessor: the kernels' `min_blocks`.
 const RESIDENT: usize = 3;
+const RESIDENT_ONCE: usize = 4;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;
     let (way, len) = (Way::of(extent, inner, false), task.problem.product());
     let blocks = by_width!(task.problem.ty, T => scan::blocks::<T>(way, len, extent));
-    let at_once = RESIDENT * task.device.multiprocessors_to_fill() as usize;
+    let fill = task.device.multiprocessors_to_fill() as usize;
+    let code = u8::from(running(task.problem.settings) != Running::Sum);
+    let threads = task.fixed_block(scan::THREADS)?;
+    if way == Way::Tiles && !task.totals && blocks <= RESIDENT_ONCE * fill {
+        let plan = task.plan_blocks([code, 1], blocks, threads, scan::TILE_BYTES.into())?;
+        let [given, ..] = plan.launch.grid;
+        // A cap may leave fewer.
+        if by_width!(task.problem.ty, T => scan::in_one_step::<T>(len, extent, given)) {
+            return Ok(plan);
+        }
+    }
     let blocks = match way {
-        Way::Tiles => blocks.min(at_once),
+        Way::Tiles => blocks.min(RESIDENT * fill),
         Way::Rows | Way::Columns => blocks,
     };
     // A single line may be launched in parts, and parts are scanned by tiles, however short.
@@ -193,18 +204,18 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         Way::Tiles => scan::RING_BYTES,
         Way::Rows | Way::Columns => 0,
     };
-    let code = u8::from(running(task.problem.settings) != Running::Sum);
-    let threads = task.fixed_block(scan::THREADS)?;
-    let items = blocks * threads as usize;
-    task.plan_1d([code, 0], items, threads, shared_bytes.into())
+    task.plan_blocks([code, 0], blocks, threads, shared_bytes.into())
 }
 
 /// One instance per type for sums and one for minima and maxima. Unsigned integers use the signed
 /// instances: their sums have the same bits, and `flip` changes the order.
 static KERNELS: &[Kernel] = &{
     macro_rules! running {
-        ($Type:ident, $t:ident, $code:expr, $Op:ident) => {
-            kernel!(Takes::Type(Type::$Type), [$code, 0], scan::scan<$t, $Op>, |of| {
+        (
+            $Type:ident, $t:ident, $code:expr, $Op:ident, $instance:expr, $($kernel:ident)::+
+            $(, $inner:expr)?
+        ) => {
+            kernel!(Takes::Type(Type::$Type), [$code, $instance], $($kernel)::+<$t, $Op>, |of| {
                 let (output, after) = ends::<$t>(of.output, of.after)?;
                 (
                     of.inputs[0].plain::<$t>()?,
@@ -213,28 +224,40 @@ static KERNELS: &[Kernel] = &{
                     before::<$t>(of.before, of.inputs[0])?,
                     after,
                     of.problem.extents[0].max(1),
-                    of.problem.extents[2].max(1),
+                    $($inner(&of.problem),)?
                     flip::<$t>(&of.problem),
                     of.problem.settings[1].into(),
                 )
             })
         };
     }
-    [
-        running!(F32, f32, 0, Sum),
-        running!(F64, f64, 0, Sum),
-        running!(I32, i32, 0, Sum),
-        running!(U32, i32, 0, Sum),
-        running!(I64, i64, 0, Sum),
-        running!(U64, i64, 0, Sum),
-        running!(F32, f32, 1, Extreme),
-        running!(F64, f64, 1, Extreme),
-        running!(I32, i32, 1, Extreme),
-        running!(U32, i32, 1, Extreme),
-        running!(I64, i64, 1, Extreme),
-        running!(U64, i64, 1, Extreme),
-    ]
+    macro_rules! instances {
+        ($($Type:ident $t:ident $code:literal $Op:ident;)*) => {
+            [$(
+                running!($Type, $t, $code, $Op, 0, scan::scan, inner),
+                running!($Type, $t, $code, $Op, 1, scan::once::scan_once),
+            )*]
+        };
+    }
+    instances! {
+        F32 f32 0 Sum;
+        F64 f64 0 Sum;
+        I32 i32 0 Sum;
+        U32 i32 0 Sum;
+        I64 i64 0 Sum;
+        U64 i64 0 Sum;
+        F32 f32 1 Extreme;
+        F64 f64 1 Extreme;
+        I32 i32 1 Extreme;
+        U32 i32 1 Extreme;
+        I64 i64 1 Extreme;
+        U64 i64 1 Extreme;
+    }
 };
+
+fn inner(problem: &Problem) -> usize {
+    problem.extents[2].max(1)
+}
 
 fn flip<T>(problem: &Problem) -> u64 {
     match running(problem.settings) {
@@ -275,6 +298,7 @@ static CASES: &[Case] = &[
     Case::of(&[1]),
     Case::of(&[300]).spare(),
     Case::of(&[9000]).capped(2),
+    Case::of(&[9000]).set(&[[0, 0], [1, 1]]).spare(),
     Case::of(&[140_000]).set(&[[0, 0], [1, 0]]).capped(3),
     Case::of(&[]).along(&[5, 300], 1),
     Case::of(&[]).along(&[37, 41], 0),
