@@ -194,9 +194,9 @@ pub(super) const fn late(policy: &Policy) -> usize {
     if wide(policy) < 4 { 0 } else { 1 }
 }
 
-/// Whether loads stay below the multiplications before them: with it 128 × 128 takes 0.98 of the
-/// time, 128 × 64 0.92 where a multiprocessor has one block, smaller tiles 1.01 to 1.05, and 128 ×
-/// 64 by single elements as much.
+/// Whether loads stay below the multiplications before them. With it 128 × 128 takes 0.98 of the
+/// time, and 128 × 64 0.92 where a multiprocessor has one block; smaller tiles and single elements
+/// lose (docs/log/2026-11-27-small-doubles.md).
 pub(super) const fn holds_loads(policy: &Policy) -> bool {
     policy.vector == PAIR && high(policy) * wide(policy) > 8
 }
