@@ -347,8 +347,8 @@ unsafe fn multiply<
                     // SAFETY: whole warps are here.
                     unsafe { asm::multiply_add(of_b, of_a, &mut sums[i][col]) };
                     // Before the first load that follows a multiplication.
-                    if holds_loads(&policy) && (j == 0 || j == LATE) {
-                        asm::loads_stay_below(always, WIDE * slot + j);
+                    if holds_loads(&policy) && j == 0 {
+                        asm::loads_stay_below(always, slot);
                     }
                     // Half of the buffers ahead, over one that was last used as many slots ago.
                     if j == LATE {

@@ -194,11 +194,11 @@ pub(super) const fn late(policy: &Policy) -> usize {
     if wide(policy) < 4 { 0 } else { 1 }
 }
 
-/// Whether loads stay below the multiplications before them. With it 128 × 128 takes 0.98 of the
-/// time, and 128 × 64 0.92 where a multiprocessor has one block; smaller tiles and single elements
-/// lose (docs/log/2026-11-27-small-doubles.md).
+/// Whether loads stay below the multiplications before them. With it 128 × 64 takes 0.98 to 1.00 of
+/// the time, 0.93 where a multiprocessor has one block; the others lose
+/// (docs/log/2026-11-27-small-doubles.md).
 pub(super) const fn holds_loads(policy: &Policy) -> bool {
-    policy.vector == PAIR && high(policy) * wide(policy) > 8
+    policy.vector == PAIR && high(policy) > 4
 }
 
 /// Whether there are no copies for steps that do not exist. Elsewhere they write zeros: with a
