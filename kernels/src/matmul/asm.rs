@@ -109,6 +109,31 @@ pub(super) unsafe fn load_pair_over(address: u32, always: u32, over: &mut [f64; 
     *over = [x, y];
 }
 
+/// Keeps `ptxas` from moving loads up across this point, by a branch that no thread takes.
+///
+/// It moves each load up to the last multiplication that reads the registers that the load
+/// overwrites, as if the multiplication read them at once. It reads them late, and the warp waits
+/// before its next multiplication. A load stays behind the end of a basic block. `ptxas` would
+/// leave out a branch whose condition it has seen before, so each place has a `number` of its own.
+/// `extent` is below 2³¹.
+#[gpu_only]
+#[inline(always)]
+pub(super) fn loads_stay_below(extent: u32, number: usize) {
+    // SAFETY: the condition is false.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".reg .pred never;",
+            "setp.eq.u32 never, {extent}, {number};",
+            "@never exit;",
+            "}}",
+            extent = in(reg32) extent,
+            number = in(reg32) (1 << 31) | number as u32,
+            options(nostack),
+        )
+    }
+}
+
 /// Loads LANES elements from shared memory: one, or 16 bytes.
 ///
 /// # Safety

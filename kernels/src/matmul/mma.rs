@@ -103,14 +103,15 @@ macro_rules! kernel {
             batch: usize,
         ) {
             const POLICY: Policy = <S as Instance>::POLICY;
-            // Extents and tiles are counted in 32 bits: divisions delay the first copy.
+            // Extents and tiles are counted in 32 bits: what is computed before the first copy
+            // delays it.
             let of = Operands {
                 a: a.as_ptr(),
                 b: b.as_ptr(),
                 sums: sums.as_mut_ptr(),
-                rows: rows as u32 as usize,
-                inner: inner as u32 as usize,
-                cols: cols as u32 as usize,
+                rows: rows as u32,
+                inner: inner as u32,
+                cols: cols as u32,
                 slices,
                 of_a,
                 batch,
@@ -154,25 +155,41 @@ struct Operands {
     a: *const f64,
     b: *const f64,
     sums: *mut f64,
-    rows: usize,
-    inner: usize,
-    cols: usize,
+    rows: u32,
+    inner: u32,
+    cols: u32,
     slices: usize,
     of_a: usize,
     batch: usize,
 }
 
 impl Operands {
-    /// The operands of one product.
+    /// The operands of a layer's product, and the first element of its slice and their number.
     #[inline(always)]
-    fn product(self, layer: usize) -> Self {
-        let (_, matrix) = number(layer, self.slices, self.batch);
-        let of_a = if self.of_a == 1 { 0 } else { matrix };
-        Self {
-            a: self.a.wrapping_add(of_a * self.rows * self.inner),
-            b: self.b.wrapping_add(matrix * self.inner * self.cols),
-            ..self
+    fn layer(self, layer: usize) -> (Self, u32, u32) {
+        // A product in one slice, the first of its batch, without a division before its first copy.
+        let (first, matrix) = match layer {
+            0 => (0, 0),
+            _ => number(layer, self.slices, self.batch),
+        };
+        let (first, len) = match self.slices {
+            1 => (0, self.inner),
+            slices => {
+                let (first, len) = slice(self.inner as usize, slices, first);
+                (first as u32, len as u32)
+            }
+        };
+        if matrix == 0 {
+            return (self, first, len);
         }
+        let [rows, inner, cols] = [self.rows, self.inner, self.cols].map(|extent| extent as usize);
+        let of_a = if self.of_a == 1 { 0 } else { matrix };
+        let product = Self {
+            a: self.a.wrapping_add(of_a * rows * inner),
+            b: self.b.wrapping_add(matrix * inner * cols),
+            ..self
+        };
+        (product, first, len)
     }
 }
 
@@ -230,7 +247,7 @@ unsafe fn multiply<
     let of_lane = 2 * t * stride as u32 + col + PAIR as u32 * exchanged(2 * t, g);
     let of_cols = shared + a_bytes(&policy) + BYTES * of_lane;
     // There is a column wherever something is loaded.
-    let always = of.cols as u32;
+    let always = of.cols;
     // SAFETY: inside the stage.
     let load_rows = |stage: u32, group: usize, i: usize, over: &mut [f64; 2]| unsafe {
         let from = of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES;
@@ -248,24 +265,17 @@ unsafe fn multiply<
     let all = counted(blocks * thread::grid_dim_y() as usize);
     let first = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
     let mut tile = counted(first);
-    while let Some((top, left)) = policy.tile(tile as usize, of.rows, of.cols) {
+    while let Some((top, left)) = tile_at(&policy, tile, of.rows, of.cols) {
         // Places are computed here and below: to keep them takes registers that the sums need.
-        let here = layer + zero_here();
-        let (number, _) = number(here, of.slices, of.batch);
-        let (first, len) = match of.slices {
-            // Without a division, before the first copy.
-            1 => (0, of.inner),
-            slices => slice(of.inner, slices, number),
-        };
-        let steps = len.div_ceil(INNER);
-        let missing = (steps * INNER - len) as u32;
-        let start = first as isize - missing as isize;
-        let product = of.product(here);
+        let (product, first, len) = of.layer(layer + zero_here());
+        let steps = len.div_ceil(INNER as u32);
+        let missing = steps * INNER as u32 - len;
+        let start = first as i32 - missing as i32;
         let mut copies = Copies::new(&policy, product, shared, [top, left], start);
         // The stage to copy to next.
         let mut write = 0;
         let mut step = 0;
-        while step < policy.stages - 1 {
+        while step < policy.stages as u32 - 1 {
             let from = if step >= steps {
                 INNER as u32
             } else if step == 0 {
@@ -310,7 +320,7 @@ unsafe fn multiply<
         // Steps not computed yet.
         let mut remain = steps;
         while remain > 0 {
-            let copies_more = remain >= policy.stages;
+            let copies_more = remain >= policy.stages as u32;
             let from = if copies_more || skips(&policy) {
                 0
             } else {
@@ -336,6 +346,10 @@ unsafe fn multiply<
                     let (of_b, of_a) = ([b0, b1, b2, b3], rows[slot % BUFFERS]);
                     // SAFETY: whole warps are here.
                     unsafe { asm::multiply_add(of_b, of_a, &mut sums[i][col]) };
+                    // Before the first load that follows a multiplication.
+                    if holds_loads(&policy) && j == 0 {
+                        asm::loads_stay_below(always, slot);
+                    }
                     // Half of the buffers ahead, over one that was last used as many slots ago.
                     if j == LATE {
                         let next = slot + BUFFERS / 2;
@@ -381,15 +395,16 @@ unsafe fn multiply<
         thread::sync_threads();
 
         let (row, col, g, t) = place(thread_here());
-        let row = top + (row + 2 * t) as usize;
-        let col = left + (col + 2 * g) as usize;
-        let below = of.rows.saturating_sub(row).min(policy.rows) as u32;
-        let right = of.cols.saturating_sub(col).min(policy.cols) as u32;
-        let above = (layer + zero_here()) * of.rows + row;
-        let mut line = of.sums.wrapping_add(above * of.cols + col);
+        let row = top + row + 2 * t;
+        let col = left + col + 2 * g;
+        let below = of.rows.saturating_sub(row).min(policy.rows as u32);
+        let right = of.cols.saturating_sub(col).min(policy.cols as u32);
+        let stride = of.cols as usize;
+        let above = (layer + zero_here()) * of.rows as usize + row as usize;
+        let mut line = of.sums.wrapping_add(above * stride + col as usize);
         unrolled::<HIGH>(|i| {
             unrolled::<2>(|half| {
-                let to = line.wrapping_add(half * of.cols);
+                let to = line.wrapping_add(half * stride);
                 if (ROWS * i + half) as u32 >= below {
                     return;
                 }
@@ -414,7 +429,7 @@ unsafe fn multiply<
                     }
                 });
             });
-            line = line.wrapping_add(ROWS * of.cols);
+            line = line.wrapping_add(ROWS * stride);
         });
         tile += all;
     }

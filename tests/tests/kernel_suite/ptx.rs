@@ -13,6 +13,8 @@ use kernels::transpose::{aligned, packs, quads, thin};
 use kernels::{reverse, transpose};
 use ladder::{aligned_narrow, fft_radix2 as radix2};
 
+mod held;
+
 /// What an entry point is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Expected {

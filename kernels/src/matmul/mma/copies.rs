@@ -38,37 +38,38 @@ impl Copies {
         policy: &Policy,
         of: Operands,
         shared: u32,
-        [top, left]: [usize; 2],
-        k: isize,
+        [top, left]: [u32; 2],
+        k: i32,
     ) -> Self {
-        let t = thread_here() as usize;
+        let t = thread_here();
+        let vector = policy.vector as u32;
         let place = |cols: usize| {
-            let across = cols / policy.vector;
-            (t / across, t % across * policy.vector)
+            let across = cols as u32 / vector;
+            (t / across, t % across * vector)
         };
         let ((row, a_inner), (b_inner, col)) = (place(INNER), place(policy.cols));
         let at_once = rows_at_once(policy, INNER);
-        let below = of.rows.saturating_sub(top + row).min(policy.rows) as u32;
+        let below = of.rows.saturating_sub(top + row).min(policy.rows as u32);
         let col_exists = left + col < of.cols;
-        let a_byte = (a_inner as u32 * BYTES) ^ (row as u32 % 2 * HALF_BYTES);
+        let a_byte = (a_inner * BYTES) ^ (row % 2 * HALF_BYTES);
+        let (inner, cols) = (of.inner as usize, of.cols as usize);
+        // The first element of each, which may be one before the operand, that is not read.
+        let of_a = (top + row) as isize * inner as isize + (a_inner as i32 + k) as isize;
+        let of_b = (b_inner as i32 + k) as isize * cols as isize + (left + col) as isize;
         Copies {
-            a_stride: at_once * of.inner,
-            b_stride: rows_at_once(policy, policy.cols) * of.cols,
-            a: of
-                .a
-                .wrapping_add((top + row) * of.inner + a_inner)
-                .wrapping_offset(k),
-            b: of
-                .b
-                .wrapping_add(b_inner * of.cols + left + col)
-                .wrapping_offset(k * of.cols as isize),
+            a_stride: at_once * inner,
+            b_stride: rows_at_once(policy, policy.cols) * cols,
+            a: of.a.wrapping_offset(of_a),
+            b: of.b.wrapping_offset(of_b),
             rows: below.div_ceil(at_once as u32),
             outside: if col_exists { 0 } else { INNER as u32 },
-            a_inner: a_inner as u32,
-            b_inner: b_inner as u32,
-            a_slot: shared + row as u32 * ROW_BYTES + a_byte,
-            b_slot: shared + a_bytes(policy) + BYTES * (b_inner * policy.cols + col % PAIR) as u32,
-            b_pair: (col / PAIR) as u32,
+            a_inner,
+            b_inner,
+            a_slot: shared + row * ROW_BYTES + a_byte,
+            b_slot: shared
+                + a_bytes(policy)
+                + BYTES * (b_inner * policy.cols as u32 + col % PAIR as u32),
+            b_pair: col / PAIR as u32,
         }
     }
 
