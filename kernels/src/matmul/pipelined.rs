@@ -40,13 +40,12 @@ const LANE_ROWS: usize = 8;
 const LANE_COLS: usize = 4;
 /// The most elements of the inner extent in a stage.
 const MOST_INNER: usize = 16;
-const MOST_STAGES: usize = 4;
 
 /// Columns of C that a thread owns.
 pub(super) const fn columns(policy: &Policy) -> usize {
     assert!(policy.warp_rows == LANE_ROWS * ROWS);
     assert!(policy.inner <= MOST_INNER && policy.inner.is_multiple_of(2));
-    assert!(policy.stages <= MOST_STAGES);
+    assert!(matches!(policy.stages, 3 | 4));
     policy.warp_cols / LANE_COLS
 }
 
@@ -191,22 +190,26 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let copies = Copies::new(policy, of, shared, top, left);
         // The step to copy next, and its first element of the inner extent.
         let (mut filled, mut k) = (0, 0);
-        let mut fill = |stage: u32, len: Option<usize>| {
-            if filled < steps {
-                // SAFETY: the extents are the caller's promise; all readers of the stage have
-                // passed a barrier.
-                unsafe { copies.start(stage, k, len) };
-                k += len.unwrap_or(policy.inner);
-                filled += 1;
-            }
-            // Commits an empty group too, so that groups and steps stay in step.
-            cp_async_commit_group();
-        };
-        unrolled::<{ MOST_STAGES - 1 }>(|i| {
-            if i + 1 < policy.stages {
-                fill(i as u32 * bytes, (i == 0).then_some(ragged));
-            }
-        });
+        // A macro, because LLVM calls a closure of this length instead of inlining it.
+        macro_rules! fill {
+            ($stage:expr, $len:expr) => {
+                if filled < steps {
+                    let len: Option<usize> = $len;
+                    // SAFETY: the extents are the caller's promise; all readers of the stage have
+                    // passed a barrier.
+                    unsafe { copies.start($stage, k, len) };
+                    k += len.unwrap_or(policy.inner);
+                    filled += 1;
+                }
+                // Commits an empty group too, so that groups and steps stay in step.
+                cp_async_commit_group();
+            };
+        }
+        fill!(0, Some(ragged));
+        fill!(bytes, None);
+        if policy.stages > 3 {
+            fill!(2 * bytes, None);
+        }
         let (mut read, mut write) = (0, last);
         // Orders all threads' copies of the first step before the reads of them.
         cp_async_wait_group::<AHEAD>();
@@ -247,7 +250,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let mut step = 0;
         // ANCHOR: steps
         while step < steps {
-            fill(write, None);
+            fill!(write, None);
             write = next(write);
             unrolled::<{ MOST_INNER - 1 }>(|k| {
                 if k + 1 < policy.inner {

@@ -7,8 +7,9 @@
 //!
 //! The first tile along the inner extent is the partial one, padded with zeros: all others are
 //! whole, and their copies need no guard. Copies for rows of A and columns of B beyond the matrices
-//! read the last row or column instead, so that none reads outside; those products are never
-//! stored.
+//! read the last row or columns instead, so that none reads outside; those products are never
+//! stored. Single elements beyond the columns are zeros, and nothing is read: copies of one element
+//! by many lanes take turns.
 
 use cuda_std::prelude::*;
 
@@ -43,6 +44,8 @@ pub(super) struct Copies<'a> {
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: usize,
     b_inner: usize,
+    /// Whether copies from B read: in single elements only if this thread's column exists.
+    b_exists: bool,
     /// Where the first copy goes in the first stage.
     a_slot: u32,
     b_slot: u32,
@@ -74,6 +77,7 @@ impl<'a> Copies<'a> {
             b: of.b.as_ptr().wrapping_add(b_inner * of.pitch_b + inside),
             a_inner,
             b_inner,
+            b_exists: policy.vector > 1 || left + col < of.cols,
             a_slot: shared + 4 * (a_inner * policy.stride_a() + row) as u32,
             b_slot: shared + 4 * (policy.words_a() + b_inner * policy.cols + col) as u32,
         }
@@ -114,7 +118,7 @@ impl<'a> Copies<'a> {
                     of.b.as_ptr()
                 };
                 // SAFETY: inside B, or not read.
-                unsafe { asm::copy(policy.vector, slot, source, inside) };
+                unsafe { asm::copy(policy.vector, slot, source, inside & self.b_exists) };
             }
         });
     }

@@ -13,6 +13,7 @@ mod matmul;
 mod movement;
 mod parts;
 mod ptx;
+mod reads;
 mod reduce;
 mod refused;
 mod reported;
