@@ -51,6 +51,9 @@ const SLACK: usize = 1 << 16;
 /// Elements that one generator makes.
 const CHUNK: usize = 1 << 16;
 
+/// Bytes that one thread copies at a time.
+const COPIED: usize = 1 << 23;
+
 /// The source of all inputs of a run.
 pub struct Inputs {
     seed: u64,
@@ -195,7 +198,11 @@ impl AnyWindow {
         let width = self.ty().bytes();
         let mut array = AnyArray::zeros(self.ty(), &[range.len()])?;
         let bytes = &self.bytes()[range.start * width..range.end * width];
-        array.bytes_mut().copy_from_slice(bytes);
+        let pieces = array
+            .bytes_mut()
+            .chunks_mut(COPIED)
+            .zip(bytes.chunks(COPIED));
+        cores::each(pieces, |(to, from)| to.copy_from_slice(from));
         Ok(array)
     }
 }
