@@ -170,3 +170,51 @@ fn all(checks: impl IntoIterator<Item = Result<Check, BenchError>>) -> Result<Ch
     }
     Ok(all.unwrap_or_else(|| Check::exact("every element", 0)))
 }
+
+#[cfg(test)]
+mod tests {
+    use blockwise::Device;
+    use blockwise_ops::operation::{Given, Numbers, Parts};
+    use blockwise_ops::scan::SCAN;
+
+    use super::*;
+    use crate::bench::Inputs;
+
+    #[test]
+    fn a_line_is_compared_across_its_pieces_and_one_wrong_element_shows() {
+        let (device, len) = (Device::emulator(), 3 * LINE + 5);
+        let Parts::Carried(carry) = SCAN.parts else {
+            panic!("scans are carried");
+        };
+        let posed = (SCAN.pose)(Type::F32, &[&[len]], &Given::default()).expect("a problem");
+        let input = Inputs::new(1).any(Type::F32, Numbers::Whole, len);
+        let input = input.expect("numbers");
+        let mut result = AnyArray::zeros(Type::F32, &[len]).expect("room");
+        let values: &[f32] = bytemuck::cast_slice(input.bytes());
+        let mut sum = 0.0;
+        let sums: &mut [f32] = bytemuck::cast_slice_mut(result.bytes_mut());
+        for (to, value) in sums.iter_mut().zip(values) {
+            sum += value;
+            *to = sum;
+        }
+        let buffer = AnyBuffer::filled(&device, Type::F32, 0, 0).expect("a buffer");
+        let inputs = [(input, buffer)];
+        let wrong = |result: &AnyArray| {
+            let compared = Compared {
+                operation: &SCAN,
+                problem: &posed.problem,
+                inputs: &inputs,
+                ty: Type::F32,
+                result,
+            };
+            compared.line(carry).expect("a comparison").wrong
+        };
+        assert_eq!(wrong(&result), 0);
+        for at in [0, LINE - 1, LINE, 2 * LINE + 7, len - 1] {
+            let mut other = result.clone();
+            let values: &mut [f32] = bytemuck::cast_slice_mut(other.bytes_mut());
+            values[at] += 1000.0;
+            assert_eq!(wrong(&other), 1, "{at}");
+        }
+    }
+}
