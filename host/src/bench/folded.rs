@@ -7,11 +7,10 @@ use blockwise::Type;
 use blockwise_ops::operation::{Asked, Expected, Fold, Operation, Problem, Reduction};
 use blockwise_ops::reduce::MEAN;
 use blockwise_ops::{AnyNumber, LaunchError};
-use bytemuck::Pod;
 use launch_contract::for_type;
 
 use super::cores;
-use super::inputs::AnyWindow;
+use super::inputs::{AnyWindow, Random};
 
 /// Elements that a thread takes at a time.
 const PIECE: usize = 1 << 20;
@@ -45,7 +44,7 @@ fn sum(inputs: &[&AnyWindow], len: usize) -> i64 {
     let of_piece = |start: usize| {
         let piece = start..len.min(start + PIECE);
         for_type!(inputs[0].ty(), T => {
-            let values = |at: usize| numbers::<T>(inputs[at], &piece).map(|value| value as i64);
+            let values = |at: usize| integers::<T>(inputs[at], &piece);
             match inputs.len() {
                 1 => values(0).sum::<i64>(),
                 _ => values(0).zip(values(1)).map(|(a, b)| a * b).sum(),
@@ -56,9 +55,9 @@ fn sum(inputs: &[&AnyWindow], len: usize) -> i64 {
     pieces.into_iter().sum()
 }
 
-fn numbers<T: Pod>(input: &AnyWindow, piece: &Range<usize>) -> impl Iterator<Item = T> {
+fn integers<T: Random>(input: &AnyWindow, piece: &Range<usize>) -> impl Iterator<Item = i64> {
     let values: &[T] = bytemuck::cast_slice(input.bytes());
-    values[piece.clone()].iter().copied()
+    values[piece.clone()].iter().map(|value| value.integer())
 }
 
 fn extreme(

@@ -17,6 +17,9 @@ use super::cores;
 pub trait Random: Element {
     /// The next number of a kind.
     fn random(kind: Kind, rng: &mut StdRng) -> Self;
+
+    /// A whole number as an integer.
+    fn integer(self) -> i64;
 }
 
 /// A whole number from −8 to 8.
@@ -35,6 +38,10 @@ macro_rules! random {
                         $uniform
                     }
                 }
+            }
+
+            fn integer(self) -> i64 {
+                self as i64
             }
         }
     )*)* };
