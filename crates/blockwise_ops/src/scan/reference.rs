@@ -381,7 +381,8 @@ mod tests {
                     let mut part = [0; 4];
                     ask(cut[0], cut[1], 0..0, &mut part);
                     let all = 0..cut[1] - cut[0];
-                    pieces.extend(ask(cut[0], cut[1], all, &mut before.clone()).1);
+                    let mut begin = before;
+                    pieces.extend(ask(cut[0], cut[1], all, &mut begin).1);
                     before = (carry.joined)(&problem, before, part);
                 }
                 assert_eq!(pieces, expected, "{ty} {settings:?}");
