@@ -37,18 +37,16 @@ impl AnyArray {
         let bytes = len.checked_mul(ty.bytes());
         let bytes = bytes.ok_or(LaunchError::SizeOverflow { what })?;
         let count = bytes.div_ceil(size_of::<u64>());
-        let mut words = Vec::new();
-        words
-            .try_reserve_exact(count)
-            .map_err(|_| Error::OutOfHostMemory {
-                bytes: bytes as u64,
-            })?;
-        words.resize(count, 0);
+        // Whether there is so much. It is not kept: only `vec!` gets zeroed pages from the system,
+        // which take no time until somebody writes them, from several threads if there is much.
+        (Vec::<u64>::new().try_reserve_exact(count)).map_err(|_| Error::OutOfHostMemory {
+            bytes: bytes as u64,
+        })?;
         Ok(Self {
             ty,
             shape: shape.to_vec(),
             len,
-            words,
+            words: vec![0; count],
         })
     }
 

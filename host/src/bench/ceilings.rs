@@ -43,7 +43,7 @@ impl Ceilings {
         };
         let mut delay = Delay::long(device)?;
 
-        let from = device.upload(&vec![1.0_f32; copied])?;
+        let from = device.filled::<f32>(copied, 0x3F)?;
         let mut to = device.zeros::<f32>(copied)?;
         let copy_once = |_| Ok(to.copy_from_buffer(&from)?);
         let copy = measure::samples(device, &mut delay, 1, Effort::WHOLE, copy_once)?;

@@ -4,10 +4,13 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism, scope};
 
-use blockwise_ops::AnyArray;
+use blockwise::Type;
+use blockwise_ops::{AnyArray, LaunchError};
 
 /// Elements that one thread looks at, at a time.
 const CHUNK: usize = 1 << 16;
+/// Bytes that one thread writes at a time.
+const WRITTEN: usize = 1 << 23;
 
 /// What a function makes of each part, in the parts' order.
 pub(super) fn each<T, R: Send>(
@@ -41,6 +44,13 @@ pub(super) fn each<T, R: Send>(
     });
     made.sort_unstable_by_key(|&(at, _)| at);
     made.into_iter().map(|(_, made)| made).collect()
+}
+
+/// Room for results. Its pages are taken here: a driver's copy takes them one after the other.
+pub(super) fn room(ty: Type, len: usize) -> Result<AnyArray, LaunchError> {
+    let mut room = AnyArray::zeros(ty, &[len])?;
+    each(room.bytes_mut().chunks_mut(WRITTEN), |bytes| bytes.fill(0));
+    Ok(room)
 }
 
 /// How many elements are NaN: with finite inputs, those that a kernel did not write.

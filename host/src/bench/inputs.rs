@@ -17,6 +17,9 @@ use super::cores;
 pub trait Random: Element {
     /// The next number of a kind.
     fn random(kind: Kind, rng: &mut StdRng) -> Self;
+
+    /// A whole number as an integer.
+    fn integer(self) -> i64;
 }
 
 /// A whole number from −8 to 8.
@@ -36,6 +39,10 @@ macro_rules! random {
                     }
                 }
             }
+
+            fn integer(self) -> i64 {
+                self as i64
+            }
         }
     )*)* };
 }
@@ -50,6 +57,9 @@ const SLACK: usize = 1 << 16;
 
 /// Elements that one generator makes.
 const CHUNK: usize = 1 << 16;
+
+/// Bytes that one thread copies at a time.
+const COPIED: usize = 1 << 23;
 
 /// The source of all inputs of a run.
 pub struct Inputs {
@@ -195,7 +205,11 @@ impl AnyWindow {
         let width = self.ty().bytes();
         let mut array = AnyArray::zeros(self.ty(), &[range.len()])?;
         let bytes = &self.bytes()[range.start * width..range.end * width];
-        array.bytes_mut().copy_from_slice(bytes);
+        let pieces = array
+            .bytes_mut()
+            .chunks_mut(COPIED)
+            .zip(bytes.chunks(COPIED));
+        cores::each(pieces, |(to, from)| to.copy_from_slice(from));
         Ok(array)
     }
 }

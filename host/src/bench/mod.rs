@@ -24,6 +24,7 @@
 
 mod against;
 mod ceilings;
+mod compared;
 mod cores;
 mod cross;
 mod draw;

@@ -3,11 +3,11 @@
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Call, Expected, Fold, Given, Operation, Parts, Plan, Posed, Rank, Task, Tier,
-    Variant, Windows,
+    self, Call, Fold, Given, Operation, Parts, Plan, Posed, Rank, Task, Tier, Variant,
 };
-use blockwise_ops::{AnyArray, AnyNumber, LaunchError, Options};
+use blockwise_ops::{AnyNumber, LaunchError, Options};
 
+use super::compared::Compared;
 use super::cores;
 use super::cross::Cross;
 use super::folded;
@@ -17,11 +17,6 @@ use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, Posing, rungs};
 use super::{BenchError, Check, Inputs, Loaded, Problem, Size, Sizes, Work};
-
-/// Outputs that are compared at a time, at most.
-const PIECE: usize = 1 << 20;
-/// Runs of outputs that threads compare.
-const PIECES: usize = 64;
 
 /// The works of every operation.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
@@ -422,137 +417,20 @@ impl Loaded for OnDevice<'_> {
         }
         let output = output.as_view().view(self.of.offset..);
         let ty = (operation.gives)(problem.ty);
-        let mut result = AnyArray::zeros(ty, &[output.len()])?;
+        let mut result = cores::room(ty, output.len())?;
         output.copy_to_slice(result.bytes_mut())?;
-        let one_line = match operation.parts {
-            Parts::Carried(carry) => (carry.is_one_line)(problem),
-            _ => false,
+        let compared = Compared {
+            operation,
+            problem,
+            inputs,
+            ty,
+            result: &result,
         };
-        // Few outputs may each take long, as sums along an axis do.
-        let piece = match one_line {
-            true => PIECE,
-            false => result.len().div_ceil(PIECES).clamp(1, PIECE),
-        };
-        let pieces = (0..result.len()).step_by(piece);
-        let pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
-        let bytes = |run: &std::ops::Range<usize>| {
-            let width = ty.bytes();
-            &result.bytes()[run.start * width..run.end * width]
-        };
-        let none = Check::exact("every element", 0);
-        if one_line {
-            let mut before = [0; 4];
-            let mut check: Option<Check> = None;
-            for run in &pieces {
-                let part = inputs.iter().map(|(input, _)| input.array(run.clone()));
-                let part = part.collect::<Result<Vec<_>, _>>()?;
-                let mut problem = *problem;
-                problem.extents[0] = run.len();
-                let expected = (operation.reference)(Asked {
-                    problem: &problem,
-                    inputs: &part,
-                    runs: std::slice::from_ref(&(0..run.len())),
-                    before: &mut before,
-                })?;
-                let next = compared(ty, bytes(run), &expected)?;
-                check = Some(match check {
-                    Some(check) => check.and(next),
-                    None => next,
-                });
-            }
-            return Ok(check.unwrap_or(none));
-        }
-        if let Parts::Windows(windows) = operation.parts {
-            return self.windows(windows, inputs, &result);
-        }
-        let whole = |(input, _): &(AnyWindow, AnyBuffer)| input.array(0..input.len());
-        if let Parts::Panels = operation.parts {
-            let inputs = || inputs.iter().map(whole).collect::<Result<Vec<_>, _>>();
-            return cross.check(operation, problem, inputs, &result);
-        }
-        let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
-        let checks = cores::each(pieces.iter(), |run| {
-            let expected = (operation.reference)(Asked {
-                problem,
-                inputs: &inputs,
-                runs: std::slice::from_ref(run),
-                before: &mut [0; 4],
-            })?;
-            compared(ty, bytes(run), &expected)
-        });
-        let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
-        Ok(checks.into_iter().reduce(Check::and).unwrap_or(none))
-    }
-}
-
-impl OnDevice<'_> {
-    /// Compares runs of outputs, each part of a row from the inputs that it needs.
-    fn windows(
-        &self,
-        windows: &Windows,
-        inputs: &[(AnyWindow, AnyBuffer)],
-        result: &AnyArray,
-    ) -> Result<Check, BenchError> {
-        let (of, problem) = (self.of.operation, &self.of.posed.problem);
-        let width = problem.ty.bytes();
-        let compare = |run: &std::ops::Range<usize>| {
-            let one = problem.row();
-            let lens = (of.lens)(&one);
-            let mut check: Option<Check> = None;
-            for (row, run) in operation::Problem::in_rows(std::slice::from_ref(run), lens.output) {
-                let (part, within) = windows.around(&one, &run, lens.output);
-                let inputs = inputs.iter().zip(part.inputs).enumerate();
-                let inputs = inputs.map(|(at, ((input, _), range))| {
-                    let row = if problem.rows[at] == 1 { 0 } else { row };
-                    let first = row * lens.inputs[at];
-                    input.array(first + range.start..first + range.end)
-                });
-                let expected = of.expected(
-                    self.variant,
-                    Asked {
-                        problem: &part.problem,
-                        inputs: &inputs.collect::<Result<Vec<_>, _>>()?,
-                        runs: std::slice::from_ref(&within),
-                        before: &mut [0; 4],
-                    },
-                )?;
-                let first = row * lens.output;
-                let bytes = &result.bytes()[(first + run.start) * width..(first + run.end) * width];
-                let next = compared(problem.ty, bytes, &expected)?;
-                check = Some(match check {
-                    Some(check) => check.and(next),
-                    None => next,
-                });
-            }
-            Ok::<_, BenchError>(check.unwrap_or(Check::exact("every element", 0)))
-        };
-        let checks = cores::each(self.sample.runs.iter(), compare);
-        let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
-        // The inputs are finite: a NaN was not written.
-        let whole = Check::exact(self.sample.describe(), cores::unwritten(result));
-        Ok(checks.into_iter().fold(whole, Check::and))
-    }
-}
-
-/// Compares some outputs, by their bytes, with what is expected.
-fn compared(ty: Type, bytes: &[u8], expected: &Expected) -> Result<Check, BenchError> {
-    match expected {
-        Expected::Exact(expected) => {
-            let width = ty.bytes();
-            let pairs = bytes
-                .chunks_exact(width)
-                .zip(expected.bytes().chunks_exact(width));
-            let wrong = pairs.filter(|(value, expected)| value != expected).count();
-            Ok(Check::exact("every element, exactly", wrong as u64))
-        }
-        Expected::Near(expected) => {
-            let mut result = AnyArray::zeros(ty, &[expected.len()])?;
-            result.bytes_mut().copy_from_slice(bytes);
-            let mut check = Check::exact("every element", 0);
-            for (at, near) in expected.iter().enumerate() {
-                check.near(ty, result.number(at).to_f64(), near);
-            }
-            Ok(check)
+        match operation.parts {
+            Parts::Carried(carry) if (carry.is_one_line)(problem) => compared.line(carry),
+            Parts::Windows(windows) => compared.windows(windows, self.variant, &self.sample),
+            Parts::Panels => cross.check(operation, problem, || compared.whole(), &result),
+            _ => compared.any(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Large arrays filled by several threads, each with a piece at a time.
+//! Large arrays read or written by several threads, each with a piece at a time.
 
 use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,35 @@ const THREADS: usize = 16;
 
 /// Lets `fill` write `values` in pieces; it receives the index of a piece's first value.
 ///
-/// The error is that of the first piece that fails: pieces start in order, and none starts after a
-/// failure.
+/// The error is that of [`each`].
 pub(super) fn fill<T: Send, E: Send>(
     values: &mut [T],
     piece: usize,
     fill: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
+    let pieces = values.chunks_mut(piece).enumerate();
+    each(pieces, |(number, values)| fill(number * piece, values))
+}
+
+/// Does something with each piece, on several threads.
+///
+/// The error is that of the first piece that fails: pieces start in order, and none starts after a
+/// failure.
+pub(super) fn each<P: Send, E: Send>(
+    pieces: impl ExactSizeIterator<Item = P> + Send,
+    of: impl Fn(P) -> Result<(), E> + Sync,
+) -> Result<(), E> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.min(THREADS).min(values.len().div_ceil(piece));
-    let pieces = Mutex::new(values.chunks_mut(piece).enumerate());
+    let threads = threads.min(THREADS).min(pieces.len());
+    let pieces = Mutex::new(pieces.enumerate());
     let failure = Mutex::new(None::<(usize, E)>);
     let work = || {
         while lock(&failure).is_none() {
             let next = lock(&pieces).next();
-            let Some((number, values)) = next else {
+            let Some((number, piece)) = next else {
                 return;
             };
-            if let Err(error) = fill(number * piece, values) {
+            if let Err(error) = of(piece) {
                 let mut failure = lock(&failure);
                 if failure.as_ref().is_none_or(|(first, _)| number < *first) {
                     *failure = Some((number, error));

@@ -252,6 +252,9 @@ pub struct Carry {
     pub align: fn(Type) -> usize,
     /// Folds the bytes of totals, in order. `None` if there are none.
     pub fold: fn(&Problem, &[u8]) -> Option<Vec<u8>>,
+    /// What two parts come to, one after the other, from what the reference left of each in
+    /// [`Asked::before`].
+    pub joined: fn(&Problem, [u64; 4], [u64; 4]) -> [u64; 4],
 }
 
 /// What the benchmark times.

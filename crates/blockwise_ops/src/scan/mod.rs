@@ -61,6 +61,7 @@ pub static SCAN: Operation = Operation {
         is_one_line,
         align: |ty| by_width!(ty, T => scan::group::<T>()),
         fold: reference::fold,
+        joined: reference::joined,
     }),
     bench: Bench {
         types: &[

@@ -1,5 +1,7 @@
 //! The reference: one element after the other; sums of floats in two float64.
 
+use std::ops::Range;
+
 use blockwise::Type;
 use bytemuck::Pod;
 use kernels::scan::additions;
@@ -108,6 +110,33 @@ pub(super) fn fold(problem: &Problem, totals: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
+/// What two parts come to.
+pub(super) fn joined(problem: &Problem, before: [u64; 4], part: [u64; 4]) -> [u64; 4] {
+    let running = running(problem.settings);
+    match (running, problem.ty) {
+        (Running::Sum, Type::F32 | Type::F64) => {
+            Total::of_words(before).and(Total::of_words(part)).words()
+        }
+        _ if before[3] == 0 => part,
+        _ if part[3] == 0 => before,
+        (_, ty) => with!(ty, T => {
+            let [a, b] = [before, part].map(value_of::<T>);
+            words_of(combine(running, a, b))
+        }),
+    }
+}
+
+/// What a part of integers, or of extremes, came to: its bytes, and a mark that there was one.
+fn words_of<T: Value>(value: T) -> [u64; 4] {
+    let mut word = [0; 8];
+    word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+    [u64::from_ne_bytes(word), 0, 0, 1]
+}
+
+fn value_of<T: Value>(words: [u64; 4]) -> T {
+    bytemuck::pod_read_unaligned(&words[0].to_ne_bytes()[..size_of::<T>()])
+}
+
 pub(super) fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
     let running = running(asked.problem.settings);
     match (running, asked.problem.ty) {
@@ -117,11 +146,18 @@ pub(super) fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
 }
 
 /// Calls `visit` with each element of the array in order, its column after the axis, and whether it
-/// is the first of its line.
-fn each(problem: &Problem, mut visit: impl FnMut(usize, usize, bool)) {
+/// is the first of its line. Of several groups of lines, those that have none of the runs are left
+/// out.
+fn each(problem: &Problem, runs: &[Range<usize>], mut visit: impl FnMut(usize, usize, bool)) {
     let [extent, outer, inner, _] = problem.extents;
-    let mut at = 0;
-    for _ in 0..outer {
+    let group = extent.saturating_mul(inner).max(1);
+    let groups = match (runs, outer) {
+        ([first, .., last], 2..) => first.start / group..last.end.div_ceil(group),
+        ([run], 2..) => run.start / group..run.end.div_ceil(group),
+        _ => 0..outer,
+    };
+    let mut at = groups.start * group;
+    for _ in groups {
         for along in 0..extent {
             for column in 0..inner {
                 visit(at, column, along == 0);
@@ -131,7 +167,6 @@ fn each(problem: &Problem, mut visit: impl FnMut(usize, usize, bool)) {
     }
 }
 
-/// What a part begins with is marked by 1 in the last word.
 fn exactly<T: Value>(running: Running, asked: Asked<'_>) -> Result<Expected, LaunchError> {
     let Asked {
         problem,
@@ -146,12 +181,11 @@ fn exactly<T: Value>(running: Running, asked: Asked<'_>) -> Result<Expected, Lau
     let to: &mut [T] = bytemuck::cast_slice_mut(output.bytes_mut());
     let mut totals = vec![nothing::<T>(running); problem.extents[2]];
     if before[3] == 1 {
-        let bytes = before[0].to_ne_bytes();
-        totals.fill(bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()]));
+        totals.fill(value_of(*before));
     }
     let begins = before[3] == 0;
     let (mut filled, mut run) = (0, 0);
-    each(problem, |at, column, first| {
+    each(problem, runs, |at, column, first| {
         let total = &mut totals[column];
         if first && (begins || problem.extents[1] > 1) {
             *total = nothing(running);
@@ -167,9 +201,7 @@ fn exactly<T: Value>(running: Running, asked: Asked<'_>) -> Result<Expected, Lau
         *total = next;
     });
     if let [total] = totals[..] {
-        let mut word = [0; 8];
-        word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&total));
-        *before = [u64::from_ne_bytes(word), 0, 0, 1];
+        *before = words_of(total);
     }
     Ok(Expected::Exact(output))
 }
@@ -198,6 +230,32 @@ impl Total {
             terms: self.terms + 1,
         }
     }
+
+    /// The sum of both.
+    fn and(self, part: Self) -> Self {
+        let sum = self.add(part.high);
+        Self {
+            low: sum.low + part.low,
+            magnitude: self.magnitude + part.magnitude,
+            terms: self.terms + part.terms,
+            ..sum
+        }
+    }
+
+    fn words(self) -> [u64; 4] {
+        let [high, low, magnitude] = [self.high, self.low, self.magnitude].map(f64::to_bits);
+        [high, low, magnitude, self.terms as u64]
+    }
+
+    fn of_words([high, low, magnitude, terms]: [u64; 4]) -> Self {
+        let [high, low, magnitude] = [high, low, magnitude].map(f64::from_bits);
+        Self {
+            high,
+            low,
+            magnitude,
+            terms: terms as usize,
+        }
+    }
 }
 
 fn sums(asked: Asked<'_>) -> Result<Expected, LaunchError> {
@@ -211,18 +269,13 @@ fn sums(asked: Asked<'_>) -> Result<Expected, LaunchError> {
     let exclusive = problem.settings[1] != 0;
     let is_f32 = problem.ty == Type::F32;
     let unit = 2_f64.powi(if is_f32 { -24 } else { -53 });
-    let start = Total {
-        high: f64::from_bits(before[0]),
-        low: f64::from_bits(before[1]),
-        magnitude: f64::from_bits(before[2]),
-        terms: before[3] as usize,
-    };
+    let start = Total::of_words(*before);
     let steps = by_width!(problem.ty, T => additions::<T>(start.terms + extent, inner));
     let error = oracle::gamma(steps, unit);
     let mut totals = vec![start; inner];
     let mut expected = Vec::with_capacity(runs.iter().map(ExactSizeIterator::len).sum());
     let mut run = 0;
-    each(problem, |at, column, first| {
+    each(problem, runs, |at, column, first| {
         let total = &mut totals[column];
         if first && outer > 1 {
             *total = Total::default();
@@ -248,8 +301,132 @@ fn sums(asked: Asked<'_>) -> Result<Expected, LaunchError> {
         *total = next;
     });
     if let [total] = totals[..] {
-        let bits = [total.high, total.low, total.magnitude].map(f64::to_bits);
-        *before = [bits[0], bits[1], bits[2], total.terms as u64];
+        *before = total.words();
     }
     Ok(Expected::Near(expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Axis, Given, Parts};
+    use crate::scan::SCAN;
+
+    const TYPES: [Type; 6] = [
+        Type::F32,
+        Type::F64,
+        Type::I32,
+        Type::U32,
+        Type::I64,
+        Type::U64,
+    ];
+
+    /// Whole numbers, whose sums are exact: the pieces' values are those of the whole.
+    fn numbers(ty: Type, len: usize) -> AnyArray {
+        let mut array = AnyArray::zeros(ty, &[len]).unwrap();
+        with!(ty, T => {
+            let values: &mut [T] = bytemuck::cast_slice_mut(array.bytes_mut());
+            for (at, value) in values.iter_mut().enumerate() {
+                *value = (at * 7919 % 17) as T;
+            }
+        });
+        array
+    }
+
+    fn values(expected: Expected) -> Vec<(f64, f64, usize)> {
+        match expected {
+            Expected::Exact(array) => {
+                let numbers = (0..array.len()).map(|at| array.number(at).to_f64());
+                numbers.map(|value| (value, 0.0, 0)).collect()
+            }
+            Expected::Near(near) => {
+                let of = |near: &Near| (near.value, near.magnitude, near.terms);
+                near.iter().map(of).collect()
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_continue_from_what_the_earlier_ones_come_to() {
+        let Parts::Carried(carry) = SCAN.parts else {
+            panic!("scans are carried");
+        };
+        let (len, cuts) = (1000, [0, 1, 8, 512, 513, 1000]);
+        for ty in TYPES {
+            let whole = numbers(ty, len);
+            for settings in [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]] {
+                let given = Given {
+                    settings,
+                    axis: None,
+                };
+                let ask =
+                    |start: usize, end: usize, wanted: Range<usize>, before: &mut [u64; 4]| {
+                        let problem = (SCAN.pose)(ty, &[&[end - start]], &given).unwrap().problem;
+                        let mut input = AnyArray::zeros(ty, &[end - start]).unwrap();
+                        let bytes = start * ty.bytes()..end * ty.bytes();
+                        input.bytes_mut().copy_from_slice(&whole.bytes()[bytes]);
+                        let asked = Asked {
+                            problem: &problem,
+                            inputs: &[input],
+                            runs: std::slice::from_ref(&wanted),
+                            before,
+                        };
+                        let expected = values(reference(asked).unwrap());
+                        (problem, expected)
+                    };
+                let mut end = [0; 4];
+                let (problem, expected) = ask(0, len, 0..len, &mut end);
+                let (mut before, mut pieces) = ([0; 4], Vec::new());
+                for cut in cuts.windows(2) {
+                    let mut part = [0; 4];
+                    ask(cut[0], cut[1], 0..0, &mut part);
+                    let all = 0..cut[1] - cut[0];
+                    let mut begin = before;
+                    pieces.extend(ask(cut[0], cut[1], all, &mut begin).1);
+                    before = (carry.joined)(&problem, before, part);
+                }
+                assert_eq!(pieces, expected, "{ty} {settings:?}");
+                assert_eq!(before, end, "{ty} {settings:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_lines_are_those_of_the_whole() {
+        let shape = [5, 7, 3];
+        for (ty, axis) in [
+            (Type::F32, -1),
+            (Type::I64, 1),
+            (Type::F64, 1),
+            (Type::F64, 0),
+        ] {
+            let given = Given {
+                settings: [0, 0],
+                axis: Some(axis),
+            };
+            let problem = (SCAN.pose)(ty, &[&shape], &given).unwrap().problem;
+            let Axis { outer, .. } = Axis::of(&shape, Some(axis)).unwrap();
+            assert_eq!(problem.extents[1], outer);
+            let input = [numbers(ty, 105)];
+            let of = |runs: &[Range<usize>]| {
+                let asked = Asked {
+                    problem: &problem,
+                    inputs: &input,
+                    runs,
+                    before: &mut [0; 4],
+                };
+                values(reference(asked).unwrap())
+            };
+            let whole = of(&[0..105]);
+            for runs in [
+                vec![0..1],
+                vec![20..43],
+                vec![21..42, 104..105],
+                vec![99..105],
+            ] {
+                let expected = runs.iter().flat_map(|run| &whole[run.clone()]);
+                assert_eq!(of(&runs), expected.copied().collect::<Vec<_>>(), "{runs:?}");
+            }
+        }
+    }
 }

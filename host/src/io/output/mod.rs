@@ -1,6 +1,8 @@
 //! Outputs. A file appears whole or not at all; a pipe or device is written to as it is.
 
 mod destination;
+#[cfg(target_os = "linux")]
+mod mapped;
 #[cfg(unix)]
 mod rights;
 mod room;
@@ -284,6 +286,17 @@ fn copy(mut file: File, path: Option<&Path>) -> io::Result<()> {
 impl Write for Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.room.wait()?;
+        #[cfg(target_os = "linux")]
+        if mapped::is_worth_it(bytes.len()) && self.room.in_memory > 0 {
+            let in_memory = self.room.in_memory;
+            let file = self.file()?;
+            let (at, len) = (file.stream_position()?, bytes.len() as u64);
+            if at.checked_add(len).is_some_and(|end| end <= in_memory) {
+                mapped::write(file, at, bytes)?;
+                file.seek(SeekFrom::Start(at + len))?;
+                return Ok(bytes.len());
+            }
+        }
         self.file()?.write(bytes)
     }
 

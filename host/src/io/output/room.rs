@@ -9,42 +9,52 @@ use std::thread::{Builder, JoinHandle};
 /// A file in memory (tmpfs) gets its pages while the device starts, and writing only copies into
 /// them. A disk that is too small is found before anything is computed.
 #[derive(Debug, Default)]
-pub(super) struct Room(Option<JoinHandle<io::Result<()>>>);
+pub(super) struct Room {
+    thread: Option<JoinHandle<io::Result<u64>>>,
+    /// The first bytes of the file that are pages in memory, and stay it.
+    pub(super) in_memory: u64,
+}
 
 impl Room {
     /// Starts to allocate the file's first `len` bytes.
     pub(super) fn begin(file: &File, len: u64) -> io::Result<Self> {
         let file = file.try_clone()?;
         let thread = Builder::new().spawn(move || take(&file, len));
-        // If no thread can be started, the writes allocate the space.
-        Ok(Self(thread.ok()))
+        Ok(Self {
+            // If no thread can be started, the writes allocate the space.
+            thread: thread.ok(),
+            in_memory: 0,
+        })
     }
 
     /// Waits for the allocation. Reports a full disk once.
     pub(super) fn wait(&mut self) -> io::Result<()> {
-        match self.0.take().map(JoinHandle::join) {
-            Some(Ok(taken)) => taken,
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(taken)) => self.in_memory = taken?,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Ok(()),
+            None => {}
         }
+        Ok(())
     }
 }
 
+/// How much of it is then in memory.
 #[cfg(target_os = "linux")]
-fn take(file: &File, len: u64) -> io::Result<()> {
+fn take(file: &File, len: u64) -> io::Result<u64> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::{Errno, retry_on_intr};
 
     match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, len)) {
+        Ok(()) if super::mapped::is_in_memory(file) => Ok(len),
         Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
         // Some file systems cannot allocate; the writes report any other error.
-        _ => Ok(()),
+        _ => Ok(0),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn take(_: &File, _: u64) -> io::Result<()> {
-    Ok(())
+fn take(_: &File, _: u64) -> io::Result<u64> {
+    Ok(0)
 }
 
 #[cfg(all(test, target_os = "linux"))]

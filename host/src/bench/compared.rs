@@ -1,0 +1,220 @@
+//! Outputs of a launch compared with an operation's reference, on all of the host's cores.
+
+use std::ops::Range;
+
+use blockwise::{AnyBuffer, Type};
+use blockwise_ops::operation::{
+    self, Asked, Carry, Expected, Operation, Problem, Variant, Windows,
+};
+use blockwise_ops::{AnyArray, LaunchError};
+
+use super::inputs::AnyWindow;
+use super::sample::Sample;
+use super::{BenchError, Check, cores};
+
+/// Outputs that are compared at a time, at most.
+const PIECE: usize = 1 << 20;
+/// The same of a scan, whose reference takes eight times the room of its outputs.
+const LINE: usize = 1 << 16;
+/// Runs of outputs that threads compare.
+const PIECES: usize = 64;
+
+/// What is compared.
+pub(super) struct Compared<'a> {
+    pub(super) operation: &'static Operation,
+    pub(super) problem: &'a Problem,
+    pub(super) inputs: &'a [(AnyWindow, AnyBuffer)],
+    /// The outputs' type.
+    pub(super) ty: Type,
+    pub(super) result: &'a AnyArray,
+}
+
+impl Compared<'_> {
+    /// Any outputs, each from all inputs.
+    pub(super) fn any(&self) -> Result<Check, BenchError> {
+        let inputs = self.whole()?;
+        // Few outputs may each take long, as sums along an axis do.
+        let piece = self.result.len().div_ceil(PIECES).clamp(1, PIECE);
+        let compare = |run: &Range<usize>| {
+            let expected = (self.operation.reference)(Asked {
+                problem: self.problem,
+                inputs: &inputs,
+                runs: std::slice::from_ref(run),
+                before: &mut [0; 4],
+            })?;
+            self.outputs(run, &expected)
+        };
+        all(cores::each(self.pieces(piece).iter(), compare))
+    }
+
+    /// A line of outputs, each from the inputs up to it. What comes before each piece follows from
+    /// what each one comes to by itself.
+    pub(super) fn line(&self, carry: &Carry) -> Result<Check, BenchError> {
+        let pieces = self.pieces(LINE);
+        let asked = |run: &Range<usize>, wanted: Range<usize>, mut before: [u64; 4]| {
+            let part = self
+                .inputs
+                .iter()
+                .map(|(input, _)| input.array(run.clone()));
+            let mut problem = *self.problem;
+            problem.extents[0] = run.len();
+            let expected = (self.operation.reference)(Asked {
+                problem: &problem,
+                inputs: &part.collect::<Result<Vec<_>, _>>()?,
+                runs: std::slice::from_ref(&wanted),
+                before: &mut before,
+            })?;
+            Ok::<_, BenchError>((expected, before))
+        };
+        let parts = cores::each(pieces.iter(), |run| asked(run, 0..0, [0; 4]));
+        let mut begins = Vec::with_capacity(pieces.len());
+        let mut before = [0; 4];
+        for part in parts {
+            begins.push(before);
+            before = (carry.joined)(self.problem, before, part?.1);
+        }
+        let compare = |(run, before): (&Range<usize>, _)| {
+            let (expected, _) = asked(run, 0..run.len(), before)?;
+            self.outputs(run, &expected)
+        };
+        all(cores::each(pieces.iter().zip(begins), compare))
+    }
+
+    /// A sample of runs of outputs, each part of a row from the inputs that it needs.
+    pub(super) fn windows(
+        &self,
+        windows: &Windows,
+        variant: &'static Variant,
+        sample: &Sample,
+    ) -> Result<Check, BenchError> {
+        let (of, problem) = (self.operation, self.problem);
+        let compare = |run: &Range<usize>| {
+            let one = problem.row();
+            let lens = (of.lens)(&one);
+            let rows = operation::Problem::in_rows(std::slice::from_ref(run), lens.output);
+            let checks = rows.into_iter().map(|(row, run)| {
+                let (part, within) = windows.around(&one, &run, lens.output);
+                let inputs = self.inputs.iter().zip(part.inputs).enumerate();
+                let inputs = inputs.map(|(at, ((input, _), range))| {
+                    let row = if problem.rows[at] == 1 { 0 } else { row };
+                    let first = row * lens.inputs[at];
+                    input.array(first + range.start..first + range.end)
+                });
+                let expected = of.expected(
+                    variant,
+                    Asked {
+                        problem: &part.problem,
+                        inputs: &inputs.collect::<Result<Vec<_>, _>>()?,
+                        runs: std::slice::from_ref(&within),
+                        before: &mut [0; 4],
+                    },
+                )?;
+                let first = row * lens.output;
+                self.outputs(&(first + run.start..first + run.end), &expected)
+            });
+            all(checks)
+        };
+        let check = all(cores::each(sample.runs.iter(), compare))?;
+        // The inputs are finite: a NaN was not written.
+        let whole = Check::exact(sample.describe(), cores::unwritten(self.result));
+        Ok(whole.and(check))
+    }
+
+    /// The inputs.
+    pub(super) fn whole(&self) -> Result<Vec<AnyArray>, LaunchError> {
+        let whole = |(input, _): &(AnyWindow, AnyBuffer)| input.array(0..input.len());
+        self.inputs.iter().map(whole).collect()
+    }
+
+    /// Runs of so many outputs, and of the rest.
+    fn pieces(&self, piece: usize) -> Vec<Range<usize>> {
+        let len = self.result.len();
+        let starts = (0..len).step_by(piece);
+        starts.map(|at| at..len.min(at + piece)).collect()
+    }
+
+    /// Compares a run of outputs with what is expected.
+    fn outputs(&self, run: &Range<usize>, expected: &Expected) -> Result<Check, BenchError> {
+        let width = self.ty.bytes();
+        let bytes = &self.result.bytes()[run.start * width..run.end * width];
+        match expected {
+            Expected::Exact(expected) => {
+                let pairs = bytes
+                    .chunks_exact(width)
+                    .zip(expected.bytes().chunks_exact(width));
+                let wrong = pairs.filter(|(value, expected)| value != expected).count();
+                Ok(Check::exact("every element, exactly", wrong as u64))
+            }
+            Expected::Near(expected) => {
+                let mut result = AnyArray::zeros(self.ty, &[expected.len()])?;
+                result.bytes_mut().copy_from_slice(bytes);
+                let mut check = Check::exact("every element", 0);
+                for (at, near) in expected.iter().enumerate() {
+                    check.near(self.ty, result.number(at).to_f64(), near);
+                }
+                Ok(check)
+            }
+        }
+    }
+}
+
+/// What all come to.
+fn all(checks: impl IntoIterator<Item = Result<Check, BenchError>>) -> Result<Check, BenchError> {
+    let mut all: Option<Check> = None;
+    for check in checks {
+        let check = check?;
+        all = Some(match all {
+            Some(all) => all.and(check),
+            None => check,
+        });
+    }
+    Ok(all.unwrap_or_else(|| Check::exact("every element", 0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use blockwise::Device;
+    use blockwise_ops::operation::{Given, Numbers, Parts};
+    use blockwise_ops::scan::SCAN;
+
+    use super::*;
+    use crate::bench::Inputs;
+
+    #[test]
+    fn a_line_is_compared_across_its_pieces_and_one_wrong_element_shows() {
+        let (device, len) = (Device::emulator(), 3 * LINE + 5);
+        let Parts::Carried(carry) = SCAN.parts else {
+            panic!("scans are carried");
+        };
+        let posed = (SCAN.pose)(Type::F32, &[&[len]], &Given::default()).expect("a problem");
+        let input = Inputs::new(1).any(Type::F32, Numbers::Whole, len);
+        let input = input.expect("numbers");
+        let mut result = AnyArray::zeros(Type::F32, &[len]).expect("room");
+        let values: &[f32] = bytemuck::cast_slice(input.bytes());
+        let mut sum = 0.0;
+        let sums: &mut [f32] = bytemuck::cast_slice_mut(result.bytes_mut());
+        for (to, value) in sums.iter_mut().zip(values) {
+            sum += value;
+            *to = sum;
+        }
+        let buffer = AnyBuffer::filled(&device, Type::F32, 0, 0).expect("a buffer");
+        let inputs = [(input, buffer)];
+        let wrong = |result: &AnyArray| {
+            let compared = Compared {
+                operation: &SCAN,
+                problem: &posed.problem,
+                inputs: &inputs,
+                ty: Type::F32,
+                result,
+            };
+            compared.line(carry).expect("a comparison").wrong
+        };
+        assert_eq!(wrong(&result), 0);
+        for at in [0, LINE - 1, LINE, 2 * LINE + 7, len - 1] {
+            let mut other = result.clone();
+            let values: &mut [f32] = bytemuck::cast_slice_mut(other.bytes_mut());
+            values[at] += 1000.0;
+            assert_eq!(wrong(&other), 1, "{at}");
+        }
+    }
+}
