@@ -40,10 +40,8 @@ mod failure;
 mod files;
 mod guards;
 mod habits;
-mod halves;
 mod ir;
 mod labels;
-mod lines;
 mod llvm;
 mod messages;
 mod nvvm;
@@ -56,7 +54,6 @@ mod ptx;
 mod records;
 mod rust_code;
 mod scope;
-mod skips;
 mod sysroot;
 mod uniformity;
 mod warnings;
@@ -415,11 +412,6 @@ impl CudaBuilder {
     /// Whether the PTX needs source lines.
     fn keeps_lines(&self) -> bool {
         self.generate_line_info || self.debug != DebugInfo::None
-    }
-
-    /// Whether no debug information names registers.
-    fn has_plain_registers(&self) -> bool {
-        matches!(self.debug, DebugInfo::None | DebugInfo::LineTables)
     }
 
     /// Whether every variable is kept in memory.

@@ -19,7 +19,7 @@ use crate::ir::module::{Excerpts, Module};
 use crate::ir::{self, Stage, calls, public};
 use crate::output::Folder;
 use crate::uniformity::Suspects;
-use crate::{CudaBuilder, EmitOption};
+use crate::{CudaBuilder, DebugInfo, EmitOption};
 use crate::{nvvm, parameters};
 use cuda_tools::Toolchain;
 use groups::{Group, LIMITS, Limits};
@@ -162,7 +162,9 @@ impl Program<'_> {
     /// Whether only the PTX is wanted, and can be joined from parts.
     fn is_divisible(&self) -> bool {
         let builder = self.compiler.builder;
-        !builder.keeps_ir() && builder.emit.is_none() && builder.has_plain_registers()
+        !builder.keeps_ir()
+            && builder.emit.is_none()
+            && matches!(builder.debug, DebugInfo::None | DebugInfo::LineTables)
     }
 
     fn pieces(&self, module: &Module<'_>, groups: &[Group]) -> Vec<Piece<'_>> {

@@ -11,9 +11,7 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
-use crate::{
-    CudaBuilder, NvvmArch, guards, halves, labels, nvvm, parameters, records, scope, skips,
-};
+use crate::{CudaBuilder, NvvmArch, guards, labels, nvvm, parameters, records, scope};
 use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
@@ -113,9 +111,6 @@ impl Compiler<'_> {
             ptx = labels::drop_unused(&chains.restore(&ptx));
         }
         ptx = guards::name(&records::in_words(&ptx));
-        if self.builder.has_plain_registers() {
-            ptx = skips::guard(&halves::take(&ptx));
-        }
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }
