@@ -142,7 +142,7 @@ mod tests {
                     let asked = Asked {
                         problem: &problem,
                         inputs: &arrays.collect::<Result<Vec<_>, _>>().expect("arrays"),
-                        runs: &[0..1],
+                        runs: std::slice::from_ref(&(0..1)),
                         before: &mut [0; 4],
                     };
                     let theirs = match (operation.reference)(asked).expect("a reference") {

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::thread::available_parallelism;
 
+use rustix::fs::FsWord;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::super::pieces;
@@ -22,8 +23,8 @@ const FEWEST: usize = 4;
 
 /// Whether a file lies in memory.
 pub(super) fn is_in_memory(file: &File) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    rustix::fs::fstatfs(file).is_ok_and(|of| i64::try_from(of.f_type).is_ok_and(|ty| ty == TMPFS))
+    const TMPFS: FsWord = 0x0102_1994;
+    rustix::fs::fstatfs(file).is_ok_and(|of| of.f_type == TMPFS)
 }
 
 /// Whether a write of so many bytes is faster this way.
