@@ -50,7 +50,7 @@ macro_rules! family {
     };
 }
 
-const MATMUL: &[&str] = &["batches::", "contents::", "matmul::", "tensor::"];
+const MATMUL: &[&str] = &["batches::", "contents::", "matmul::", "reads::", "tensor::"];
 const REDUCE: &[&str] = &["contents::", "reduce::", "sums::"];
 
 /// Modules of the kernels' suite that only `cargo xtask test` runs: they are about all kernels at
@@ -309,6 +309,7 @@ mod tests {
             "contents::",
             "conv1d::",
             "matmul::",
+            "reads::",
             "tensor::",
         ];
         assert_eq!(filters[2].1, all);
