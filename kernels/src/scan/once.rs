@@ -5,10 +5,10 @@
 //! - The block's number says which tile it has, so the tile's copies start at once. The ninth warp
 //!   takes a ticket for its tag only, and looks back for the whole block.
 //! - Blocks may begin in any order, so a tile may wait for one whose block has not begun: after
-//!   [`TRIES`] looks the ninth warp adds up the earlier tiles itself, from the input and in the order
+//!   `TRIES` looks the ninth warp adds up the earlier tiles itself, from the input and in the order
 //!   that their own blocks do. So the launch ends however few blocks are resident.
-//! - Memory, slots and the order of additions are those of [`tiles`](super::tiles), and so are the
-//!   bits. While the ninth warp looks back, the others scan their elements for themselves.
+//! - Memory, slots and the order of additions are those of rounds, and so are the bits. While the
+//!   ninth warp looks back, the others scan their elements for themselves.
 //! - The first barrier orders the warps' totals before all reads of them. The second one, which
 //!   lines of one tile do without, orders what the ninth warp found before the others' reads.
 
@@ -44,7 +44,7 @@ const TRIES: usize = 64;
 ///
 /// # Launch
 /// One-dimensional blocks of [`THREADS`], as many as [`blocks`](super::blocks) of
-/// [`Way::Tiles`](super::Way::Tiles), with [`TILE_BYTES`] of dynamic shared memory.
+/// [`Way::Tiles`], with [`TILE_BYTES`] of dynamic shared memory.
 #[kernel(
     instances((i32 | i64 | f32 | f64, Sum | Extreme)),
     name = "scan_once_{O}_{T}",
