@@ -12,6 +12,7 @@ use std::thread::{Builder, JoinHandle};
 pub(super) struct Room {
     thread: Option<JoinHandle<io::Result<u64>>>,
     /// The first bytes of the file that are pages in memory, and stay it.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     pub(super) in_memory: u64,
 }
 
