@@ -37,16 +37,17 @@ impl AnyArray {
         let bytes = len.checked_mul(ty.bytes());
         let bytes = bytes.ok_or(LaunchError::SizeOverflow { what })?;
         let count = bytes.div_ceil(size_of::<u64>());
-        // Whether there is so much. It is not kept: only `vec!` gets zeroed pages from the system,
-        // which take no time until somebody writes them, from several threads if there is much.
-        (Vec::<u64>::new().try_reserve_exact(count)).map_err(|_| Error::OutOfHostMemory {
+        // The system's zeroed pages: they take no time until they are written, perhaps by several
+        // threads.
+        let words = bytemuck::allocation::try_zeroed_vec(count);
+        let words = words.map_err(|()| Error::OutOfHostMemory {
             bytes: bytes as u64,
         })?;
         Ok(Self {
             ty,
             shape: shape.to_vec(),
             len,
-            words: vec![0; count],
+            words,
         })
     }
 

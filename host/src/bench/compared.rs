@@ -126,7 +126,7 @@ impl Compared<'_> {
         self.inputs.iter().map(whole).collect()
     }
 
-    /// Runs of so many outputs, and of the rest.
+    /// The outputs in runs of `piece`; the last run may be shorter.
     fn pieces(&self, piece: usize) -> Vec<Range<usize>> {
         let len = self.result.len();
         let starts = (0..len).step_by(piece);

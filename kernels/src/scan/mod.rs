@@ -174,8 +174,8 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     }
 }
 
-/// Whether [`once::scan_once`] scans an input of `len` elements with so many blocks: each tile has one,
-/// and lines are shorter than a group.
+/// Whether [`once::scan_once`] can scan `len` elements with so many blocks: each tile has one, and
+/// lines are shorter than a group.
 pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
     extent.div_ceil(tile::<T>()) < GROUP
         && self::blocks::<T>(Way::Tiles, len, extent) == blocks as usize

@@ -27,10 +27,11 @@ const fn most_side(bytes: usize) -> usize {
 const THIN: usize = 16;
 const THIN_INNER: usize = 32;
 const SHORT_INNER: usize = 16;
-/// The longest sums of f64 in runs of rows, where products are few; and of f32 where [`few`] could, but
-/// a product has at most so many outputs: 14 times 8 × 8 × 384 takes 5.2 µs (8.4), 24 times 28 × 6 × 2
-/// 5.8 (7.0).
+/// The longest sums of f64 in runs of rows, where products are few; and of f32 that [`few`] could take,
+/// in products of at most [`FEW_OUTPUTS`].
 const FEW_INNER: usize = 8;
+/// The most outputs of an f32 product for which this kernel is faster than [`few`], if sums are
+/// short: 14 of 8 × 8 × 384 take 5.2 µs instead of 8.4, 24 of 28 × 6 × 2 5.8 instead of 7.0.
 const FEW_OUTPUTS: usize = 6000;
 /// The most rows of all products for which [`few`] is faster, if it can.
 const FEW_ROWS: usize = 6000;

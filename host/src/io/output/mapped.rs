@@ -27,7 +27,7 @@ pub(super) fn is_in_memory(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|of| of.f_type == TMPFS)
 }
 
-/// Whether a write of so many bytes is faster this way.
+/// Whether a write of `len` bytes is faster this way.
 pub(super) fn is_worth_it(len: usize) -> bool {
     len >= LEAST && available_parallelism().is_ok_and(|threads| threads.get() >= FEWEST)
 }
@@ -65,8 +65,8 @@ fn copy(file: &File, start: u64, bytes: &[u8]) -> io::Result<()> {
             start - before as u64,
         )
     }?;
-    // SAFETY: the map has `before` bytes and then as many as there are to copy, which nobody else
-    // here writes. Its pages exist: they were allocated, and the file is not shortened.
+    // SAFETY: the map has `before` + `bytes.len()` bytes, and no other thread of this process writes
+    // the copied part. Its pages exist: `fallocate` took them, and nothing here shortens the file.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.cast::<u8>().add(before), bytes.len())
     };
