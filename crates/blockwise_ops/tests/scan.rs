@@ -116,7 +116,8 @@ struct Launch {
     inner: usize,
     flip: u64,
     exclusive: bool,
-    grid: u32,
+    /// One block for each that has something to do, unless given.
+    grid: Option<u32>,
     /// Elements of the input and the output before the first.
     skipped: [usize; 2],
 }
@@ -128,7 +129,7 @@ impl Launch {
             inner,
             flip: 0,
             exclusive: false,
-            grid: u32::MAX,
+            grid: None,
             skipped: [0; 2],
         }
     }
@@ -173,7 +174,9 @@ impl Launch {
         let before = device.upload(before.as_slice()).unwrap();
         let lines = input.len() / self.extent;
         let mut after = device.zeros::<T>(lines).unwrap();
-        let grid = (blocks::<T>(way, input.len(), self.extent) as u32).min(self.grid);
+        let grid = self
+            .grid
+            .unwrap_or(blocks::<T>(way, input.len(), self.extent) as u32);
         let of = Memory {
             device,
             input: padded.view(from..),
@@ -239,7 +242,9 @@ fn check<T: Scans<O>, O: Op>(device: &Device, launch: Launch, input: &[T]) -> (V
             }
         }
     }
+    // Seven blocks are more than most of these lengths need.
     for grid in [1, 2, 7] {
+        let grid = Some(grid);
         let other = Launch { grid, ..launch };
         let (again, after_again) = other.run::<T, O>(device, input, None);
         let same = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a.is(*b));
@@ -331,7 +336,10 @@ fn blocks_that_begin_in_any_order() {
     let len = 40 * tile::<f64>() + 5;
     let input = numbers::<f64>(91, len);
     let launch = Launch::line(len);
-    let in_rounds = Launch { grid: 3, ..launch };
+    let in_rounds = Launch {
+        grid: Some(3),
+        ..launch
+    };
     let expected = in_rounds.run::<f64, Sum>(&Device::emulator(), &input, None);
     let least = in_rounds.run::<f64, Extreme>(&Device::emulator(), &input, None);
     let device = in_schedules(7);
@@ -488,7 +496,7 @@ fn a_state_serves_many_launches() {
     let integers = numbers::<i32>(53, len);
     let run = |state: &mut Buffer<u64>| {
         let launch = |len| Launch {
-            grid: 5,
+            grid: Some(5),
             ..Launch::line(len)
         };
         let a = launch(len).run_with::<f64, Sum>(&device, &long, None, state);
@@ -582,7 +590,7 @@ fn a_line_in_pieces() {
     in_pieces(true, &input[size..]);
     let (whole, after_whole) = in_pieces(false, &input);
     let launch = Launch {
-        grid: 4,
+        grid: Some(4),
         ..Launch::line(len)
     };
     let words = state_len::<f64>(Way::Tiles, len, len);
@@ -619,7 +627,7 @@ fn totals_of_lines_are_what_comes_after_them() {
             let input = numbers::<T>(81, extent * lines);
             for grid in [1, 3, 20] {
                 let launch = Launch {
-                    grid,
+                    grid: Some(grid),
                     ..Launch::line(extent)
                 };
                 let (_, after) = launch.run_with::<T, Sum>(device, &input, None, &mut state);
@@ -661,6 +669,6 @@ fn totals<T: Scans<O>, O: Op>(
         before: none.as_view(),
         after: totals.as_view_mut(),
     };
-    <T as Scans<O>>::launch(&launch, launch.grid, of).unwrap();
+    <T as Scans<O>>::launch(&launch, launch.grid.unwrap(), of).unwrap();
     totals.to_vec().unwrap()
 }
