@@ -182,7 +182,7 @@ impl Job {
     }
 
     /// The same with one block more in each dimension that has blocks to cover: a kernel must be
-    /// right for any grid.
+    /// right on any grid that its contract takes. One-step scans take one grid only.
     #[must_use]
     pub fn with_spare_blocks(mut self, dimensions: usize) -> Self {
         self.case += ", a grid too large";

@@ -299,7 +299,8 @@ pub struct Case {
     pub settings: &'static [[u8; 2]],
     /// Blocks along each dimension of the grid, at most.
     pub grid_cap: Option<u32>,
-    /// Whether it is launched with a block more along each dimension, too.
+    /// Whether it is launched with a block more along each dimension, too, which the contracts of
+    /// its variants must allow.
     pub spare: bool,
     /// Threads of a block, where the variant leaves them open.
     pub threads: Option<u32>,
