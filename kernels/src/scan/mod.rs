@@ -246,8 +246,7 @@ impl<T: Scalar> Lines<'_, T> {
 /// - `state`: of [`state_len`]. Zeros before the first launch that it is used in, and then as the
 ///   last one left it: otherwise results are wrong, or the launch does not end.
 /// - `before`: the prefix of each line, or empty. `after`: receives the prefix for what follows
-///   each
-///   line, or is empty; without an output, the totals of all [`groups`], line by line.
+///   each line, or is empty; without an output, the totals of all [`groups`], line by line.
 /// - `exclusive`: 0 or 1.
 ///
 /// # Launch

@@ -9,13 +9,12 @@
 //! much, but there the order of additions, and with it the bits of float sums, depends on timing.
 //!
 //! - Tiles are taken by [tickets](super::words), so that a tile waits only for tiles of blocks that
-//!   run: the launch ends however few of its blocks are resident. The earliest waiting tile never has
-//!   to wait, and no work on a tile waits for a later tile of the same block.
+//!   run: the launch ends however few of its blocks are resident. The earliest waiting tile never
+//!   has to wait, and no work on a tile waits for a later tile of the same block.
 //! - A block has five tiles in progress. In round n, eight warps sum tile n. The ninth warp
-//!   publishes
-//!   its total, looks back in the group for tile n − 2 and in the run for tile n − 1, while the
-//!   others scan and store tile n − 3. So it looks for values that were published about one round
-//!   earlier. The copy of tile n + 1 is in flight, by `cp.async`.
+//!   publishes its total, looks back in the group for tile n − 2 and in the run for tile n − 1,
+//!   while the others scan and store tile n − 3. So it looks for values that were published about
+//!   one round earlier. The copy of tile n + 1 is in flight, by `cp.async`.
 //! - The ninth warp issues its loads and takes its ticket before a round's first barrier, and uses
 //!   them after it, so that no warp waits for memory there.
 //! - Loads: a thread copies to shared memory, reads and stores the same packs: adjacent threads
@@ -24,8 +23,8 @@
 //! - A warp has 512 adjacent elements of 4 bytes, as four rows of 32 packs. It scans the rows'
 //!   packs by shuffles.
 //! - A round's first barrier orders the warps' totals before the ninth warp's reads. Its second one
-//!   orders those reads before the next totals, and the ninth warp's writes (each warp's prefix, the
-//!   tile of a ticket) before the others' reads. In the meantime the others read other slots.
+//!   orders those reads before the next totals, and the ninth warp's writes (each warp's prefix,
+//!   the tile of a ticket) before the others' reads. In the meantime the others read other slots.
 //! - Where each tile has a block, [`scan_once`](super::once::scan_once) has no rounds.
 
 use cuda_std::async_copy::cp_async_wait_group;

@@ -5,12 +5,12 @@
 //! nothing to wait for between two tiles:
 //!
 //! - Each ticket is a run of 32 tiles. Eight warps sum their parts of one tile after the other,
-//!   with
-//!   [`AHEAD`] copies in flight and no barrier: a total for each warp and tile goes to shared memory.
+//!   with [`AHEAD`] copies in flight and no barrier: a total for each warp and tile goes to shared
+//!   memory.
 //! - At the end of a run is the round's only barrier. It orders these totals before the ninth
-//!   warp's
-//!   reads, and the ticket that the ninth warp wrote before the others' reads. While they sum the
-//!   next run, into the other half of the totals, the ninth warp folds this one: lane t has tile t.
+//!   warp's reads, and the ticket that the ninth warp wrote before the others' reads. While they
+//!   sum the next run, into the other half of the totals, the ninth warp folds this one: lane t has
+//!   tile t.
 //! - The ninth warp publishes the run's total. For the last run of a group or a line it also waits
 //!   for the totals of the earlier runs, which other blocks publish, and writes the group's total.
 //!   It waits for earlier tickets only, whose blocks run, so the launch ends.

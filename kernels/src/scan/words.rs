@@ -8,13 +8,12 @@
 //! - Nothing is cleared between launches. The thread that takes a launch's last ticket resets the
 //!   count and increments the launch number: a launch may be repeated in a graph.
 //! - Launch numbers repeat after 2³² launches. No word that old may remain, so a launch writes
-//!   every
-//!   word that it has a place for, and one of the others in turn.
+//!   every word that it has a place for, and one of the others in turn.
 //! - A state starts as zeros: no launch has the tag 0 before 2³² others.
 //! - With any other contents results are wrong, or tiles wait forever. But no tile is taken twice,
-//!   so
-//!   there is no race: the count grows by one per ticket, and is reset only at a launch's last number.
-//!   A count that starts above the tiles' numbers reaches that at most once before it wraps to them.
+//!   so there is no race: the count grows by one per ticket, and is reset only at a launch's last
+//!   number. A count that starts above the tiles' numbers reaches that at most once before it wraps
+//!   to them.
 
 use core::hint::assert_unchecked;
 
