@@ -277,7 +277,7 @@ impl Device {
         Stream::open(&self.0.core, true)
     }
 
-    /// The device's own queue as a stream, for what takes one.
+    /// The device's own queue as a stream.
     pub fn own_stream(&self) -> Stream {
         Stream::of(&self.0.core)
     }
