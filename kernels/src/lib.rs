@@ -6,13 +6,13 @@
 //!
 //! | family | kernels |
 //! | --- | --- |
-//! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled), [`window`](conv1d::window), [`blocked`](conv1d::blocked), [`fft`](conv1d::fft) |
-//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
-//! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`sliced`](matmul::sliced), [`mma`](matmul::mma), [`thin`](matmul::thin), [`few_rows`](matmul::few_rows), [`few_cols`](matmul::few_cols), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
+//! | [`conv1d`] | [`block_per_output`](conv1d::block_per_output), [`direct`](conv1d::direct), [`tiled`](conv1d::tiled), [`window`](conv1d::window), [`blocked`](conv1d::blocked), [`rows`](conv1d::rows), [`fft`](conv1d::fft) |
+//! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max; [`axis`](reduce::axis): along an axis, and indices |
+//! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`sliced`](matmul::sliced), [`mma`](matmul::mma), [`direct`](matmul::direct), [`thin`](matmul::thin), [`few_rows`](matmul::few_rows), [`few_cols`](matmul::few_cols), [`short`](matmul::short), [`small`](matmul::small), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin), [`quads`](transpose::quads), [`packs`](transpose::packs) |
-//! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
+//! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct), [`along`](reverse::along) |
 //! | [`scan`] | `scan::scan`, `scan::once::scan_once`: running sums, minima and maxima |
-//! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
+//! | [`raw`] | eight of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
 //!
 //! A kernel for several types is generic, with one entry point per instance: `conv1d_tiled::<f32>`
 //! is `conv1d_tiled_f32` in the PTX, `fold_wide::<i64, Sum>` is `sum_wide_i64`. The host launches

@@ -1,4 +1,4 @@
-//! A device with the kernels of a test crate, on every device that is there.
+//! The kernels of a test crate, loaded on every available device.
 
 use std::sync::LazyLock;
 

@@ -66,7 +66,7 @@ fn on_the_host(case: u32, n: usize) -> Said {
     SAID.take().unwrap()
 }
 
-/// Launches `fails` with 3 blocks of 40 threads; the error, and how many threads came to the end.
+/// Launches `fails` with 3 blocks of 40 threads; the error, and how many threads reached the end.
 fn launch(bench: &Bench, case: u32, at: u32) -> (Result<(), Error>, u32) {
     let mut out = bench.device.upload(&[0_u32]).unwrap();
     let arguments = Arguments::new().value(case).value(at).value(7_u64);

@@ -1,9 +1,10 @@
 //! The emulator's metrics against NVIDIA's ncu: the numbers that an H200 counted are in
 //! `fixtures/ncu`, each file with its origin.
 //!
-//! Compared is what the program decides: accesses to memory, floating-point operations, occupancy.
-//! Instructions are not: ncu counts machine code, the emulator PTX. Nor are requests to shared
-//! memory, for ncu counts those too whose guard held for no lane; it counts no wavefront for them.
+//! The tests compare what the program decides: accesses to memory, floating-point operations,
+//! occupancy. They compare neither instructions, since ncu counts machine code and the emulator
+//! PTX, nor requests to shared memory: ncu counts a request whose guard holds in no lane, though
+//! without a wavefront.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,11 +19,11 @@ const SHARED_LOADS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 const SHARED_STORES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
 const GLOBAL_LOAD_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 
-/// What differs, and why, as (launch, metric, the GPU's count, the emulator's).
+/// The known differences, each with its cause: (launch, metric, the GPU's count, the emulator's).
 const EXPLAINED: &[(&str, &str, u64, u64)] = &[
-    // Machine code reads neighbouring elements by one instruction: of a row of A four f32 or two
-    // f64. A tile's 16 + 16 loads become 4 + 16 or 8 + 16, and the 4 take two wavefronts each, so
-    // that three quarters are left.
+    // Machine code loads neighbouring elements of a row of A by one instruction, four f32 or two
+    // f64. So a tile's 16 + 16 loads become 4 + 16 in f32, where each of the 4 takes two
+    // wavefronts, and 8 + 16 in f64: three quarters of the wavefronts in both.
     (
         "matmul tiled f32 128x128x128",
         SHARED_LOADS,
@@ -31,15 +32,15 @@ const EXPLAINED: &[(&str, &str, u64, u64)] = &[
     ),
     ("matmul tiled f32 67x129x45", SHARED_LOADS, 25_920, 34_560),
     ("matmul tiled f64 64x64x64", SHARED_LOADS, 24_576, 32_768),
-    // The same for the ten products that thread 0 adds: six loads.
+    // The same for the ten f64 that thread 0 adds: six loads instead of ten.
     (
         "conv block-per-output f64 300 10",
         SHARED_LOADS,
         1_854,
         3_090,
     ),
-    // Lanes at the edges meet different numbers of taps. Machine code makes as many requests of
-    // them, but has other lanes together in seven; why was not looked up.
+    // Lanes at the edges have different numbers of taps. Machine code makes the same number of
+    // requests, but groups diverged lanes differently: seven sectors more. The cause is not known.
     (
         "conv direct f32 4096 31",
         GLOBAL_LOAD_SECTORS,
@@ -146,7 +147,7 @@ fn global(total: &Counters) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// All launches at once, so that a change of the rules shows everything that it breaks.
+/// Compares all launches before it fails, so that a change of the rules shows all that it breaks.
 #[track_caller]
 fn assert_equal(set: Set, counts: fn(&Profile) -> Vec<(&'static str, u64)>) {
     let mut wrong = Vec::new();
@@ -262,7 +263,7 @@ fn the_kernels_floating_point_operations() {
     }
 }
 
-/// With the registers that the driver's compiler gave each kernel.
+/// Takes the registers per thread from ncu: the driver's compiler assigns them.
 #[test]
 fn the_blocks_that_registers_and_warps_allow() {
     let model: DeviceModel = "sm_90".parse().expect("an H200");

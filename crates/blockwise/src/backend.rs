@@ -16,7 +16,8 @@ pub(crate) trait Backend: Send + Sync {
 
     fn alloc(&self, bytes: u64) -> Result<u64>;
 
-    /// Whether freed memory should serve later allocations: if it is costly, and nothing watches it.
+    /// Whether freed memory is kept for later allocations. A GPU's is, because freeing it waits for
+    /// all kernels; the emulator's is not, so that detectors see each allocation.
     fn keeps_memory(&self) -> bool;
 
     /// Frees memory after all earlier work. Errors are dropped: the caller is a destructor.
@@ -25,7 +26,8 @@ pub(crate) trait Backend: Send + Sync {
     /// The address came from [`alloc`](Self::alloc) and is freed once.
     unsafe fn free(&self, address: u64);
 
-    /// Copies to memory of another library, ordered with all work on all streams, and waits.
+    /// Copies to memory of another library: after all earlier work and before all later work on all
+    /// streams. Waits for the copy.
     ///
     /// # Safety
     /// The memory is allocated and has that many bytes.
@@ -82,15 +84,15 @@ pub(crate) const STAGED: usize = 64 << 10;
 /// the secret point of a permutation's check.
 pub(crate) const OWN: &str = "blockwise's own PTX";
 
-/// How long a wait polls before it sleeps. The interrupt that ends a sleep adds some 50 µs: half as
-/// much again to a wait of 100 µs, a twentieth to one of this length. So no wait takes much longer
-/// than its work, and none uses a core for more than this.
+/// How long a wait polls before it sleeps. The interrupt that ends a sleep adds some 50 µs: a
+/// twentieth of this time. So no wait takes much longer than its work, and none keeps a core busy
+/// for longer than this.
 pub(crate) const ATTENTIVE: Duration = Duration::from_millis(1);
 
 /// A backend with its own queue.
 pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
 
-/// Where rows begin, in bytes.
+/// The layout of rows in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
     /// The first row's address.
@@ -112,26 +114,27 @@ pub(crate) trait Timestamp: Any + Send + Sync {
 pub(crate) trait Queue: Any + Send + Sync {
     fn progress(&self) -> &Progress;
 
-    /// Copies to the device. The host's bytes may change when it returns. Up to [`STAGED`] bytes
+    /// Copies to the device. The caller may change `bytes` once it returns. Up to [`STAGED`] bytes
     /// do not wait for the queue's earlier work.
     ///
     /// # Safety
     /// The memory is allocated and has that many bytes.
     unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()>;
 
-    /// Copies from the device. Up to [`STAGED`] bytes may arrive later, and do not wait here.
+    /// Copies from the device. Up to [`STAGED`] bytes may still be in flight when it returns: the
+    /// [`Arrival`] waits for them.
     ///
     /// # Safety
     /// As for [`upload`](Self::upload).
     unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>>;
 
-    /// Starts work that writes its result, `bytes.len()` bytes, to the address that `start` is
-    /// given: `address`, or page-locked memory of the host, aligned to 16 bytes. Otherwise as for
+    /// Calls `start` with an address, to which the work that it enqueues writes `bytes.len()`
+    /// bytes: `address`, or page-locked memory of the host, aligned to 16 bytes. Then as
     /// [`download`](Self::download).
     ///
     /// # Safety
-    /// As for [`upload`](Self::upload). What `start` starts is in this queue, and at its address
-    /// writes those bytes and does nothing else.
+    /// As for [`upload`](Self::upload). The work that `start` enqueues is in this queue, and its
+    /// only access to that address is to write those bytes.
     unsafe fn deliver(
         &self,
         address: u64,
@@ -211,22 +214,22 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// sleeps.
     fn wait(&self, polling: Duration) -> Result<()>;
 
-    /// The same as most waits: see [`ATTENTIVE`].
+    /// [Waits](Self::wait), and polls for [`ATTENTIVE`].
     fn synchronize(&self) -> Result<()> {
         self.wait(ATTENTIVE)
     }
 
-    /// Waits for all work. A later wait reports the panics in it.
+    /// Waits for all work, but leaves the panics in it for a later wait to report.
     fn settle(&self) -> Result<()>;
 
     /// The driver's handle, with its context current in this thread; null on the emulator.
     fn handle(&self) -> Result<*mut c_void>;
 }
 
-/// A copy from the device that has been enqueued, and may not have ended.
+/// A copy from the device that has been enqueued and may be in flight.
 pub(crate) trait Arrival {
-    /// Waits for it, and for all work before it, as [`Queue::synchronize`] does. `bytes` are as
-    /// many as were asked for.
+    /// Waits for it and for all earlier work, as [`Queue::synchronize`] does. `bytes` has the
+    /// length that was requested.
     fn wait(self: Box<Self>, bytes: &mut [u8]) -> Result<()>;
 }
 

@@ -16,8 +16,8 @@ use crate::{Error, Result, View, ViewMut};
 
 /// `len` elements of `T` on a device. Keeps its device alive.
 ///
-/// A dropped buffer's memory serves later ones. What is unused above 64 MiB goes back to the driver
-/// when the host next waits for the device, and all of it when memory is short.
+/// A dropped buffer's memory serves later ones. Unused memory above 64 MiB is freed when the host
+/// next waits for the device, and all of it when memory is short.
 ///
 /// Uses of one buffer on several streams are ordered automatically: a read after earlier writes, a
 /// write after all earlier uses.
@@ -92,9 +92,9 @@ impl<T: Plain> Buffer<T> {
 
     /// The address on the device, for `unsafe` kernels and other libraries.
     ///
-    /// What uses the memory by its address alone is not known here. It comes after the work that is
-    /// enqueued, uploads and fills included, and the buffer is dropped after it: its memory serves
-    /// the next buffer at once. [`Stream::enqueue_foreign`] sees to both.
+    /// Uses of the memory by its address alone are not tracked. They must come after the work that
+    /// is enqueued already, uploads and fills included, and end before the buffer is dropped,
+    /// because its memory then serves the next buffer. [`Stream::enqueue_foreign`] ensures both.
     pub fn address(&self) -> DevicePointer<T> {
         DevicePointer::new(self.memory.address)
     }

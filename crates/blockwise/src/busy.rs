@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Many threads that sleep for one lock hand it on at the speed of the system's wake-ups, which take
-/// longer than the work under it. So they try for some time first.
+/// How long a thread spins before it sleeps. Threads that sleep for a lock pass it on at the speed
+/// of the system's wake-ups, which take longer than the work under the lock.
 const ATTENTIVE: Duration = Duration::from_micros(300);
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -22,7 +22,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         for _ in 0..20 {
             std::hint::spin_loop();
         }
-        // Another thread may need this processor to give the lock back.
+        // The owner of the lock may need this processor to release it.
         thread::yield_now();
     }
 }

@@ -240,10 +240,10 @@ impl Device {
     /// An address that is not aligned for `T`, and lengths of more than `isize::MAX` bytes.
     ///
     /// # Safety
-    /// The elements lie there, each byte written. They stay until the buffer is dropped and the work
-    /// that uses it has ended. Until then the library reads them only while nothing here writes
-    /// them, and writes them only while nothing here uses them: before or after, in the order of
-    /// one stream, or of events.
+    /// The address holds `len` elements, every byte of them initialised. They stay allocated until
+    /// the buffer is dropped and the work that uses it has ended. Until then the library reads them
+    /// only while nothing here writes them, and writes them only while nothing here uses them: a
+    /// stream or events order the two.
     pub unsafe fn foreign<T: Plain>(
         &self,
         address: DevicePointer<T>,
@@ -277,7 +277,7 @@ impl Device {
         Stream::open(&self.0.core, true)
     }
 
-    /// The device's own queue as a stream, for what takes one.
+    /// The device's own queue as a stream.
     pub fn own_stream(&self) -> Stream {
         Stream::of(&self.0.core)
     }
@@ -312,8 +312,8 @@ impl Device {
         self.0.core.waited()
     }
 
-    /// The same, but the thread polls that long before it sleeps: the interrupt that ends a sleep may
-    /// take 0.3 ms.
+    /// The same, but the thread polls for `polling` before it sleeps: the interrupt that ends a
+    /// sleep may take 0.3 ms.
     ///
     /// # Errors
     /// As for [`synchronize`](Self::synchronize).
@@ -361,7 +361,7 @@ impl Device {
         Module::load(&self.0.core, text, origin)
     }
 
-    /// From now on loads kernels of `package` from this PTX instead of the embedded one.
+    /// Makes later launches load kernels of `package` from this PTX instead of the embedded one.
     ///
     /// # Safety
     /// As for [`load_ptx`](Self::load_ptx), for every kernel of the package.
@@ -407,8 +407,8 @@ impl Device {
     /// illegal address, and destroys the context. On a GPU every resident thread reserves that much
     /// device memory: 8 KiB are 2.2 GB on an H200. The emulator's stack is 128 KiB by default and
     /// allocates only what is used; more than `EmulatorLimits::local_bytes_per_thread`, 512 KiB by
-    /// default, is an error. It also bounds the depth of recursion there: a call takes its arrays,
-    /// parameters and results, and at least 16 bytes, but not the registers that a GPU saves.
+    /// default, is an error. It also bounds the depth of recursion there: a call counts its arrays,
+    /// parameters and results, at least 16 bytes, but not the registers that a GPU saves.
     ///
     /// # Errors
     /// If the device does not support that much.
@@ -466,7 +466,8 @@ impl Device {
         })
     }
 
-    /// A kernel's module from the file of this key, which is read at its first use.
+    /// A kernel's module, from the file that `key` stands for. `read` loads the file at its first
+    /// use.
     fn loaded(
         &self,
         packages: &mut HashMap<usize, Package>,
@@ -486,7 +487,7 @@ impl Device {
         }
     }
 
-    /// Kernels that may share variables are one module.
+    /// All kernels of a file as one module, because they may share variables.
     fn whole(&self, file: &PtxFile) -> Result<Package> {
         let module = Module::load(&self.0.core, &file.text, &file.origin)?;
         Ok(Package::Loaded(module))

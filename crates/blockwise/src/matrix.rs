@@ -17,7 +17,8 @@ pub struct Matrix<'a, T: Plain> {
 }
 
 impl<'a, T: Plain> Matrix<'a, T> {
-    /// These elements as a matrix. Who takes it checks that there are `rows` · `cols`.
+    /// These elements as a matrix. The function that takes it checks that there are `rows` ·
+    /// `cols`.
     pub fn new(view: impl Into<View<'a, T>>, rows: usize, cols: usize) -> Self {
         let view = view.into();
         Self { view, rows, cols }

@@ -26,7 +26,7 @@ pub(crate) struct Core {
     unused: Mutex<Unused>,
 }
 
-/// The bytes that buffers of a device may have together.
+/// The most bytes of all buffers of a device, and the bytes that they have.
 pub(crate) struct Budget {
     limit: AtomicU64,
     used: AtomicU64,
@@ -46,7 +46,8 @@ impl Budget {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Counts memory that is about to be allocated, or says how much there is.
+    /// Counts memory that is about to be allocated; an error, with the memory's use, beyond the
+    /// limit.
     fn take(&self, bytes: u64) -> std::result::Result<(), Room> {
         let limit = self.limit.load(Ordering::Relaxed);
         let fits = |used: u64| used.checked_add(bytes).filter(|&used| used <= limit);
@@ -103,7 +104,8 @@ impl Core {
         })
     }
 
-    /// Does what needs device memory. If there is too little, all unused memory goes back first.
+    /// Calls what needs device memory. If there is too little, frees all unused memory and calls it
+    /// again.
     pub(crate) fn with_room<T>(&self, call: impl Fn() -> Result<T>) -> Result<T> {
         let done = call();
         match &done {
@@ -112,8 +114,8 @@ impl Core {
         }
     }
 
-    /// Keeps a block for later buffers, but never an eighth of the device's memory: drivers,
-    /// libraries and other processes need some too, and no wait may ever follow.
+    /// Keeps a block for later buffers, up to an eighth of the device's memory in all: drivers,
+    /// libraries and other processes need some too, and the host may never wait again.
     fn give(&self, mut block: Block) {
         if self.backend.keeps_memory() {
             block.uses.forget_ended();
@@ -137,7 +139,8 @@ impl Core {
         !excess.is_empty()
     }
 
-    /// Ends a wait on the host: frees what is not worth keeping, and fails once memory is undefined.
+    /// Ends a wait on the host: frees what is not worth keeping, and fails once memory is
+    /// undefined.
     pub(crate) fn waited(&self) -> Result<()> {
         self.release(KEPT);
         self.check()
@@ -176,8 +179,8 @@ impl Core {
         self.enqueue_ordered(queue, uses, start)
     }
 
-    /// Enqueues copies to memory of this device from that of others, which may be this one too, in a
-    /// queue of this device.
+    /// Enqueues copies to memory of this device from that of others, which may be this one too, in
+    /// a queue of this device.
     pub(crate) fn enqueue_from(
         &self,
         queue: &Arc<dyn Queue>,
@@ -197,9 +200,9 @@ impl Core {
         self.enqueue_ordered(queue, uses, start).map(drop)
     }
 
-    /// The same for copies a part of which `start` enqueues in a second queue of this device, to run
-    /// beside the others. That part begins after what is in the first queue by then, and later work
-    /// of the first one waits for it, so that its uses are the first queue's.
+    /// The same for copies a part of which `start` enqueues in a second queue of this device, to
+    /// run beside the others. That part begins after what is in the first queue by then, and later
+    /// work of the first one waits for it, so that its uses are the first queue's.
     pub(crate) fn enqueue_beside(
         &self,
         [queue, beside]: [&Arc<dyn Queue>; 2],
@@ -368,7 +371,8 @@ impl Allocation {
     /// Memory that another library frees.
     ///
     /// # Safety
-    /// There are that many bytes at the address, which outlive this value and the work that uses it.
+    /// There are that many bytes at the address, which outlive this value and the work that uses
+    /// it.
     pub(crate) unsafe fn foreign(core: &Arc<Core>, address: u64, bytes: usize) -> Self {
         Self {
             core: Arc::clone(core),

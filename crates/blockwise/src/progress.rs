@@ -1,4 +1,4 @@
-//! How far a queue is.
+//! The progress of a queue.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,8 +10,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Numbers work that is in the queue. Before, it would count as waited for by a wait that began
-    /// without it.
+    /// Numbers work that was enqueued. Numbered before, it would count as ended after a wait that
+    /// began before it was in the queue.
     pub(crate) fn number(&self) -> u64 {
         self.enqueued.fetch_add(1, Ordering::AcqRel) + 1
     }

@@ -23,7 +23,7 @@ struct Places {
 }
 
 impl Split {
-    /// Finds the kernels. Gives the file back if they may share a variable in global memory.
+    /// Finds the kernels. Returns the file if they may share a variable in global memory.
     pub(crate) fn of(file: PtxFile) -> Result<Self, PtxFile> {
         match places(&file.text) {
             Some(places) => Ok(Self { file, places }),
@@ -35,7 +35,8 @@ impl Split {
     pub(crate) fn only(&self, kernel: &str) -> String {
         let text = &self.file.text;
         let Places { kernels, records } = &self.places;
-        // A kernel without a record must not be mistaken for one from another compiler.
+        // If this kernel has no record, the others' stay: without any, the text would pass for
+        // another compiler's, whose signatures are not compared.
         let records = records.contains_key(kernel).then_some(records);
         let all = kernels.iter().chain(records.into_iter().flatten());
         let others = all.filter(|(name, _)| *name != kernel);
@@ -99,7 +100,7 @@ fn places(text: &str) -> Option<Places> {
     Some(places)
 }
 
-/// The words and marks of a text, without comments.
+/// The words and punctuation of a text, without comments.
 struct Tokens<'a> {
     text: &'a str,
     at: usize,
@@ -120,8 +121,9 @@ impl Tokens<'_> {
         }
     }
 
-    /// The end of the block that an open brace starts. Nearly all of a text is inside such blocks,
-    /// so they are not split into words: only braces outside comments and strings count.
+    /// The end of the block whose opening brace was the last token. Nearly all of a text is inside
+    /// such blocks, so they are not split into words: only braces outside comments and strings
+    /// count.
     fn end_of_braces(&mut self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 1_usize;
@@ -170,7 +172,7 @@ impl Iterator for Tokens<'_> {
         self.skip_comments();
         let rest = &self.text[self.at..];
         let len = match rest.chars().next()? {
-            // A file's name may hold braces.
+            // A string, such as a file's name, may contain braces.
             '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
             first if is_mark(first) => first.len_utf8(),
             _ => {

@@ -1,13 +1,14 @@
 //! Memory of dropped buffers, kept for later ones.
 //!
-//! The driver's own pools (`cuMemAllocAsync`) are slower where it counts: `docs/log/2026-11-26-steps.md`.
+//! The driver's own pools (`cuMemAllocAsync`) are slower where it counts:
+//! `docs/log/2026-11-26-steps.md`.
 
 use std::collections::BTreeMap;
 
 use crate::uses::Uses;
 
-/// An empty slice needs an address too: any one that is not null. This one is aligned as much as
-/// allocated memory, so that it can be read as any other type.
+/// The address of empty buffers: a slice's must not be null. It is aligned like allocated memory,
+/// so that an empty buffer can be read as any type.
 pub(crate) const NOWHERE: u64 = 256;
 
 /// The bytes that stay after a wait.
@@ -32,7 +33,7 @@ impl Block {
     }
 }
 
-/// Blocks that no buffer has.
+/// Blocks that no buffer owns.
 #[derive(Default)]
 pub(crate) struct Unused {
     /// By size, then age.
@@ -51,9 +52,9 @@ impl Unused {
         self.given += 1;
     }
 
-    /// The smallest block of at least `bytes`, unless it wastes more than a quarter of them (256 bytes
-    /// are always fine, 2 MiB are the most). Of equal ones the oldest, whose last uses have most
-    /// likely ended.
+    /// The smallest block of at least `bytes`, unless it wastes more than a quarter of them (256
+    /// bytes are always fine, 2 MiB are the most). Of equal ones the oldest, whose last uses have
+    /// most likely ended.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<Block> {
         let most = bytes.saturating_add((bytes / 4).clamp(256, 2 << 20));
         let (&key, _) = self.blocks.range((bytes, 0)..=(most, u64::MAX)).next()?;

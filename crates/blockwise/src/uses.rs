@@ -1,4 +1,4 @@
-//! The record of who uses memory.
+//! The record of the uses of memory.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Uses {
         }
     }
 
-    /// Forgets what nothing need wait for, and with it the queues.
+    /// Forgets uses that have ended, and with them their queues.
     pub(crate) fn forget_ended(&mut self) {
         self.writer.take_if(|writer| writer.has_ended());
         self.readers.retain(|reader| !reader.has_ended());

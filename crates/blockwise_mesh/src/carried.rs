@@ -53,8 +53,8 @@ impl<W: Element> ShardedCarried<W> {
     /// Allocates. Input and output have one column and are divided as by [`parts`].
     ///
     /// # Errors
-    /// An operation or a problem that cannot be divided this way, words of another width, and a lack
-    /// of memory.
+    /// An operation or a problem that cannot be divided this way, words of another width, and a
+    /// lack of memory.
     pub fn new(
         rank: &Rank,
         operation: &'static Operation,
@@ -139,7 +139,7 @@ impl<W: Element> ShardedCarried<W> {
         started.map(drop).map_err(|e| rank.failed(e))
     }
 
-    /// The bytes of this part's totals, one for each group. Nobody needs those of the last part.
+    /// The bytes of this part's totals, one for each group. No part needs those of the last one.
     fn totals(&mut self, rank: &Rank, part: &Problem, mine: AnyView<'_>) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.totals.len() * part.ty.bytes()];
         let groups = self.groups(rank.number());

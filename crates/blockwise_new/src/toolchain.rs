@@ -6,7 +6,7 @@ use toml_edit::{DocumentMut, Item, Value};
 /// What rustup has of the repository's toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rustup {
-    /// Nobody reads the file here.
+    /// Nothing reads the file here.
     Absent,
     Lacks,
     /// The channel, without some of its components.

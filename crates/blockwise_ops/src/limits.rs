@@ -62,7 +62,8 @@ fn exceeds(extents: [u32; 3], limits: [u32; 3]) -> bool {
         .any(|(extent, limit)| extent > limit)
 }
 
-/// A checked plan with a one-dimensional block and grid. `shared_bytes` may exceed every device.
+/// A checked plan with a one-dimensional block and grid. Refuses `shared_bytes` above the device's
+/// limit, also what 32 bits cannot hold.
 pub(crate) fn plan_1d(
     kernel: &'static str,
     blocks: u32,
@@ -101,9 +102,9 @@ pub(crate) fn plan_2d(
     Ok(plan)
 }
 
-/// The number of blocks that cover `items` with `per_block` each: at most `cap`, and at most
-/// `limit`. Fewer blocks are correct too, because all kernels have grid-stride loops. At least one,
-/// except for a cap of zero, which a check refuses.
+/// The number of blocks that cover `items` with `per_block` each, but at most `cap` and at most
+/// `limit`: fewer are correct too, because all kernels have grid-stride loops. At least one, except
+/// for a cap of zero, which [`check`] refuses.
 pub(crate) fn blocks_for(items: usize, per_block: u32, cap: Option<u32>, limit: u32) -> u32 {
     let covering = items.div_ceil(per_block.max(1) as usize).max(1);
     let covering = u32::try_from(covering).unwrap_or(u32::MAX);

@@ -1,13 +1,13 @@
-//! Assembly guards an instruction by the predicate that its condition is.
+//! Lets inline assembly guard an instruction by the condition's own predicate.
 //!
-//! Rust passes a `bool` to assembly as an integer: `selp.b32 %r5, 1, 0, %p3;` before it, and in it
-//! a predicate again, `setp.ne.u32 inside, %r5, 0;`. ptxas makes the same instructions without the
-//! two. This is done in the text: an operand of LLVM's assembly that is a condition may be computed
-//! in another place, which cost one kernel 56 bytes of spills.
+//! Rust passes a `bool` to assembly as an integer: `selp.b32 %r5, 1, 0, %p3;` before the template,
+//! and in it `setp.ne.u32 inside, %r5, 0;` makes a predicate of it again. Without these two, ptxas
+//! generates the same instructions. The pass works on PTX, because LLVM may compute an operand that
+//! is a condition in another place, which cost one kernel 56 bytes of spills.
 
 use std::collections::HashMap;
 
-/// The same PTX with `%p3` where such assembly declares a predicate.
+/// The same PTX, in which such assembly uses `%p3` instead of a predicate of its own.
 pub(crate) fn name(ptx: &str) -> String {
     let lines: Vec<&str> = ptx.lines().collect();
     let mut text = String::with_capacity(ptx.len());
@@ -44,8 +44,8 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// Of each integer that is a condition: its predicate, and whether only such assembly reads it. The
-/// integer and the predicate have one definition each, so that they always agree.
+/// For each integer that is a condition: its predicate, and whether only such assembly reads the
+/// integer. Both have a single definition, so that they always agree.
 fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
     let mut made: HashMap<&str, &str> =
         function.iter().filter_map(|line| condition(line)).collect();

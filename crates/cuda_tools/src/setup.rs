@@ -1,7 +1,7 @@
 //! Installs what is missing, for `blockwise setup` and `cargo xtask setup`.
 //!
-//! The commands that run, and why, are shown on standard error. Nobody looks for a C linker: without
-//! one the program that calls this could not have been built.
+//! The commands that run, and why, are shown on standard error. A C linker is not looked for:
+//! without one the program that calls this could not have been built.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

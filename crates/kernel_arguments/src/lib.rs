@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `u32:7`, `f64:-1.5`, `i8:0x7f` | the number |
 //! | `bytes:00ff20` | these bytes, for a parameter that is a struct |
-//! | `f32[1024]` | the address of memory that nobody wrote |
+//! | `f32[1024]` | the address of uninitialised memory |
 //! | `f32[1024]=zeros`, `=iota`, `=random:SEED` | the address of 0, 0, 0, … or 0, 1, 2, … or random numbers |
 //! | `f32[1024]=x.npy`, `f32[]=x.npy` | the address of a file's array; its length may be left out |
 //! | `slice:f32[1024]=…` | two parameters, address and length: a Rust slice |

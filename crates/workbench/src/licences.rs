@@ -12,28 +12,28 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// How the files of a package begin that have its licence, in capitals.
+/// How the names of licence files begin, in capitals.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
 
-/// What no manifest says.
+/// The beginning of the page: what no manifest states.
 const HEAD: &str =
     "The command contains the Rust standard library (MIT OR Apache-2.0), glyphs of Noto Sans Mono
 (SIL Open Font License 1.1), and these packages:
 
 ";
 
-/// A package of somebody else's.
+/// A third-party package.
 struct Package {
     name: String,
     version: String,
     licence: String,
     authors: String,
-    /// The texts in its folder.
+    /// The licence texts in its folder.
     texts: Vec<String>,
 }
 
-/// The licences of the packages that the library or program of `package` is compiled from, each text
-/// once, with the packages that have it.
+/// The licences of the packages that the library or program of `package` is compiled from, each
+/// text once, with the packages that have it.
 pub(crate) fn of(package: &str) -> Result<String> {
     let metadata = metadata()?;
     let packages = needed(&metadata, package)?;
@@ -68,7 +68,7 @@ pub(crate) fn of(package: &str) -> Result<String> {
 }
 
 impl Package {
-    /// Its licence's text, or the usual one if it brings none.
+    /// Its own licence texts, or the standard text of its licence if it has none.
     fn texts(&self) -> Result<Vec<String>> {
         if !self.texts.is_empty() {
             return Ok(self.texts.clone());
@@ -107,7 +107,7 @@ fn metadata() -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")
 }
 
-/// What the package needs when it runs, of others, by name.
+/// The third-party packages that `package` is compiled from, sorted by name.
 fn needed(metadata: &Value, package: &str) -> Result<Vec<Package>> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let packages = list(&metadata["packages"]);
@@ -149,7 +149,7 @@ fn needed(metadata: &Value, package: &str) -> Result<Vec<Package>> {
     Ok(others)
 }
 
-/// The licences in a package's folder.
+/// The licence texts in a package's folder.
 fn texts(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("{}", folder.display()))?;
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -47,8 +47,8 @@ impl Compared<'_> {
         all(cores::each(self.pieces(piece).iter(), compare))
     }
 
-    /// A line of outputs, each from the inputs up to it. What comes before each piece follows from
-    /// what each one comes to by itself.
+    /// A line of outputs, each of which depends on the inputs up to it. The results of single
+    /// pieces give the prefix of each piece.
     pub(super) fn line(&self, carry: &Carry) -> Result<Check, BenchError> {
         let pieces = self.pieces(LINE);
         let asked = |run: &Range<usize>, wanted: Range<usize>, mut before: [u64; 4]| {
@@ -158,7 +158,7 @@ impl Compared<'_> {
     }
 }
 
-/// What all come to.
+/// Merges the checks of all pieces.
 fn all(checks: impl IntoIterator<Item = Result<Check, BenchError>>) -> Result<Check, BenchError> {
     let mut all: Option<Check> = None;
     for check in checks {

@@ -1,4 +1,4 @@
-//! What operations whose result is one number come to.
+//! The reference of operations whose result is one number.
 
 use std::cmp::Ordering;
 use std::ops::Range;

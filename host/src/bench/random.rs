@@ -1,4 +1,4 @@
-//! What many shapes drawn at random come to.
+//! The summary of many shapes that are drawn at random.
 
 use serde::{Deserialize, Serialize};
 

@@ -80,7 +80,7 @@ impl Report {
         lines_up(&lines, 3..11)
     }
 
-    /// A table for a terminal: of shapes drawn at random, what they come to.
+    /// A table for a terminal; for shapes drawn at random, their summary.
     pub fn table(&self) -> String {
         if let Some(summary) = &self.summary {
             let wrong = self.rows.iter().filter(|row| !row.passed);

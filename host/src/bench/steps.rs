@@ -175,7 +175,7 @@ fn times(device: &Device, threads: usize) -> Result<Vec<f64>, String> {
                         1 => Ok(device.own_stream()),
                         _ => device.stream(),
                     };
-                    // All threads come to the barrier, also those that fail.
+                    // All threads arrive at the barrier, also those that fail.
                     let warm = stream
                         .map_err(|error| error.to_string())
                         .and_then(|stream| {

@@ -1,4 +1,4 @@
-//! The kernels of a project of somebody's: cargo builds them, and leaves their PTX below `target`.
+//! The kernels of a user's project: cargo builds them, and leaves their PTX below `target`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use super::failure::Failure;
 pub(super) const DEBUG_INFO: &str = "BLOCKWISE_DEBUG_INFO";
 
 /// Waits until no other command builds the project in a folder, or reads what it has built: builds
-/// with and without debug information leave their PTX in the same place. The project is locked by its
-/// manifest until this is dropped. Windows would keep cargo from reading the manifest.
+/// with and without debug information leave their PTX in the same place. The project is locked by
+/// its manifest until this is dropped. Windows would keep cargo from reading the manifest.
 pub(super) fn alone(folder: &Path) -> Option<File> {
     let manifest = File::open(folder.join("Cargo.toml")).ok()?;
     // Some file systems have no locks.

@@ -1,4 +1,4 @@
-//! The word that somebody may have meant.
+//! The nearest word to one that was mistyped.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};

@@ -1,4 +1,4 @@
-//! `blockwise debug` as somebody uses it who steps through a kernel line by line.
+//! `blockwise debug` as a user steps through a kernel line by line.
 
 use std::collections::BTreeSet;
 use std::io::BufReader;

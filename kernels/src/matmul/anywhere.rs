@@ -1,15 +1,15 @@
 //! Rows of B that begin anywhere, read in aligned packs.
 //!
-//! - Row k begins `skew` elements behind a pack, and is read from that pack on. A thread whose rows
-//!   are a multiple of LANES apart has one skew, because that many rows are whole packs. Its sums
-//!   are then those of columns `skew` further left than where it would read aligned rows.
-//! - After the last row, `turn` moves the sums to where those of aligned rows are, by a shuffle.
-//!   So the order of a sum does not depend on where B begins, and lanes with other rows of the same
-//!   columns can be added.
-//! - A group of packs has all elements of one pack less ([`columns`]): the last of the group's
-//!   columns are read with the first ones of the next group too.
-//! - B may begin or end within a pack: nothing outside is read (`load_clipped`). All other packs
-//!   across the end of a row have elements of the next row, whose sums are never stored.
+//! - Row k begins `skew` elements after the start of a pack, and is read from that start. A thread
+//!   whose rows are a multiple of LANES apart has one skew, because LANES rows are whole packs. Its
+//!   sums are then of columns `skew` to the left of those for aligned rows.
+//! - After the last row, `turn` moves the sums to the lanes that would have them for aligned rows,
+//!   by a shuffle. So the order of a sum does not depend on where B begins, and lanes with other
+//!   rows of the same columns can be added.
+//! - A group of packs computes one pack of columns less than it reads ([`columns`]): the next group
+//!   reads its last columns again.
+//! - B may begin or end within a pack: nothing outside B is read (`load_clipped`). Other packs
+//!   across the end of a row contain elements of the next row, whose sums are never stored.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -20,15 +20,15 @@ use crate::pack::lanes;
 
 const WARP: u32 = 32;
 
-/// Columns of C that a group computes, which reads `across` of B: one pack less unless B is
+/// Columns of C that a group computes if it reads `across` columns of B: one pack less, unless B is
 /// aligned.
 #[inline(always)]
 pub const fn columns<T>(across: usize, is_aligned: bool) -> usize {
     across - if is_aligned { 0 } else { lanes::<T>() }
 }
 
-/// Moves sums `skew` places down, over the threads of a warp: the last thread's last ones are of no
-/// use then.
+/// Moves sums `skew` places down across the threads of a warp. The last thread's last `skew` sums
+/// are then meaningless.
 ///
 /// # Safety
 /// All threads of the warp call it.
@@ -55,7 +55,7 @@ pub(super) unsafe fn turn<T: Scalar, const LANES: usize>(sums: &mut [T; LANES], 
     unrolled::<LANES>(|lane| sums[lane] = window[lane]);
 }
 
-/// The elements of a pack that lie in B, which begins at `b` and ends at `end`; else zeros.
+/// A pack of B, which begins at `b` and ends at `end`: zeros for elements outside.
 ///
 /// # Safety
 /// B's elements are readable.

@@ -1,4 +1,4 @@
-//! Products of doubles of a few small tiles, on tensor cores, without stages in shared memory.
+//! Products of doubles that have few small tiles, on tensor cores, without stages in shared memory.
 //!
 //! Change from [`mma`](super::mma): its smallest tile leaves most of a device idle where C is
 //! small, and its stages fill before the first multiplication. Here tiles have 8 to 32 rows and
@@ -10,15 +10,15 @@
 //!   B: whole sectors where rows are aligned. Nothing else depends on alignment.
 //! - A team of 1 to [`WARPS`] warps has a tile. Of the steps of four elements of the inner extent,
 //!   warp w takes number w, w + team, …, a few of them in flight.
-//! - Rows and columns beyond the matrix are the last ones: their sums are not stored. Beyond the
-//!   inner extent both sides are zeros.
-//! - Each warp writes its sums to shared memory, block of 8 × 8 after block: neighbouring lanes
+//! - For rows and columns beyond the matrix the last ones are read; their sums are not stored.
+//!   Beyond the inner extent both operands are zero.
+//! - Each warp writes its sums to shared memory, one 8 × 8 block after another: neighbouring lanes
 //!   have neighbouring pairs. Each output has one thread, which adds them in the order of the
 //!   team's warps.
 //!   [Tickets](super::ticket) add the slices.
 //! - The barrier after the writes orders them before those reads; the barrier after the reads
 //!   orders them before the writes of the next tile.
-//! - Global reads per element of C: inner/columns of A and inner/rows of B of a tile.
+//! - Global reads per element of C: inner/columns of A and inner/rows of B, for a tile's extents.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -34,7 +34,7 @@ pub const THREADS: u32 = 256;
 /// Warps of a block.
 pub const WARPS: usize = THREADS as usize / WARP;
 
-/// The largest extent, and the most tiles: with some more, they are counted in 32 bits.
+/// The largest extent, and the most tiles: with room to spare, so that 32 bits can count them.
 pub const MOST: usize = 1 << 30;
 
 const WARP: usize = 32;
@@ -48,7 +48,7 @@ const SUMS: usize = ROWS * COLS;
 /// Steps that a warp has in flight.
 pub const AT_ONCE: usize = 2;
 
-/// How much of C a team computes.
+/// The tile of C that a team computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectTiles {
     /// 16 × 8: the most blocks.
@@ -225,7 +225,7 @@ impl Direct {
         let across = cols.div_ceil((WIDE * COLS) as u32);
         let all = high * across * self.batch;
         let t = thread::thread_idx_x();
-        // SAFETY: the lanes of a warp have one quotient.
+        // SAFETY: all lanes of a warp have the same quotient.
         let warp = unsafe { assume_warp_uniform(t / WARP as u32) };
         // Powers of two, so dividing by them is a shift.
         let shift = self.team.trailing_zeros();
@@ -317,8 +317,8 @@ impl Direct {
         }
     }
 
-    /// The sums of a warp, number `warp` of its team, of the slice of `len` elements from `begin`
-    /// on, to its slots.
+    /// Computes the sums of warp `warp` of its team, over the slice of `len` elements from `begin`
+    /// on, and writes them to the warp's slots.
     ///
     /// # Safety
     /// There is such a tile, and no other warp has these slots. All lanes of the warp call it.

@@ -8,16 +8,13 @@
 //!   of n takes elements l, l + n, … of the inner extent; with one column, packs of 16 bytes where
 //!   A's rows are whole packs.
 //! - A shuffle exchanges half of the columns for the other half's lanes, the next one half of
-//!   those,
-//!   and so on: C columns cost C − 1 shuffles and a few instead of 5 C. The first lane of each
-//!   column
-//!   writes the warp's sum to slot (warp, row, column) of shared memory, and one thread adds each
-//!   output in the order of the team's warps. [Tickets](super::ticket) add the slices.
+//!   those, and so on: C columns cost C − 1 shuffles and a few instead of 5 C. The first lane of
+//!   each column writes the warp's sum to slot (warp, row, column) of shared memory, and one thread
+//!   adds each output in the order of the team's warps. [Tickets](super::ticket) add the slices.
 //! - The barrier after the writes orders them before those reads; the barrier after the reads
 //!   orders them before the writes for the next rows.
 //! - Global reads per element of C: inner/columns of A, and inner of B, which the L1 cache holds:
-//!   two
-//!   rows a team read it half as often.
+//!   two rows a team read it half as often.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -48,7 +45,7 @@ pub const fn rows_of(team: usize) -> usize {
     THREADS as usize / team * ROWS
 }
 
-/// The fewest threads of a team: each column has a lane in the end.
+/// The fewest threads of a team: after the shuffles each column needs a lane.
 pub const fn least_team(cols: usize) -> usize {
     match cols {
         0..=4 => 4,
@@ -161,7 +158,7 @@ struct FewCols<T> {
     cols: usize,
     shares_a: bool,
     team: usize,
-    /// Whether there is a column for each sum, and B's rows are loaded in packs.
+    /// Whether every sum has a column, and B's rows are loaded in packs.
     whole: bool,
 }
 
@@ -245,8 +242,7 @@ impl<T: Scalar> FewCols<T> {
     }
 
     /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers
-    /// there,
-    /// with COLS columns, and in C.
+    /// there, with COLS columns, and in C.
     #[inline(always)]
     fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {
         let mut out = thread::thread_idx_x() as usize;
@@ -411,7 +407,7 @@ unsafe fn halve<T: Scalar, const COLS: usize, const HALF: usize>(
     *delta /= 2;
 }
 
-/// The value of the lane whose number differs by `delta`, a power of two.
+/// The value of the lane whose index is this one's `xor` `delta`, a power of two.
 ///
 /// # Safety
 /// All lanes of the warp call it.

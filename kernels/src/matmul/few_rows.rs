@@ -5,17 +5,14 @@
 //! turns along the inner extent.
 //!
 //! - A block owns 32 lanes × `COLS` columns. Lanes have neighbouring packs of them, or elements
-//!   that
-//!   are 32 apart. Warp w takes rows w, w + 8, … of B's slice, `IN_FLIGHT` of them in flight, and
-//!   the next batch is loaded before this one is used.
+//!   that are 32 apart. Warp w takes rows w, w + 8, … of B's slice, `IN_FLIGHT` of them in flight,
+//!   and the next batch is loaded before this one is used.
 //! - A longer slice than fits shared memory is computed in chunks.
 //! - Barriers: A's chunk is written before it is read, and read before it is replaced, by the next
 //!   chunk or by the warps' sums, which take the same room; these are written before one thread
-//!   adds
-//!   each output, in the order of the warps. [Tickets](super::ticket) add the slices.
+//!   adds each output, in the order of the warps. [Tickets](super::ticket) add the slices.
 //! - Banks: all lanes of a warp read the same 16 bytes of A. Its transposed writes take four
-//!   cycles,
-//!   once a chunk.
+//!   cycles, once a chunk.
 //! - Global reads per element of C: inner of B, and inner/(32 · `COLS`) of A.
 
 use cuda_std::prelude::*;
@@ -33,7 +30,7 @@ use crate::pack::{Pack, lanes};
 pub const MOST_ROWS: usize = 16;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Bytes of dynamic shared memory: the warps' sums of 16 rows fill them.
+/// Bytes of dynamic shared memory: room for the warps' sums of 16 rows.
 pub const SHARED_BYTES: usize = 64 << 10;
 /// Columns of a lane, where single elements are loaded.
 const SINGLE: usize = 2;
@@ -55,8 +52,8 @@ const fn pitch<T>(rows: usize) -> usize {
     rows + lanes::<T>()
 }
 
-/// Elements of the inner extent that fit shared memory, of `rows` rows: as many for each warp, so
-/// that the order of a sum does not depend on where a chunk ends.
+/// Elements of the inner extent that fit into shared memory, for `rows` rows: the same number for
+/// each warp, so that the order of a sum does not depend on where a chunk ends.
 pub const fn chunk<T>(rows: usize) -> usize {
     let fit = SHARED_BYTES / size_of::<T>() / pitch::<T>(if rows <= 8 { 8 } else { MOST_ROWS });
     fit / WARPS * WARPS
@@ -66,8 +63,7 @@ pub const fn chunk<T>(rows: usize) -> usize {
 ///
 /// # Parameters
 /// As for [`matmul_thin`](struct@super::thin::matmul_thin). `packs` says whether B is loaded in
-/// packs
-/// of 16 bytes: `cols` is then a whole number of them, and B aligned to them.
+/// packs of 16 bytes: `cols` is then a whole number of them, and B aligned to them.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with [`SHARED_BYTES`] of dynamic shared memory. The grid
@@ -160,8 +156,7 @@ type Own<T, const ROWS: usize, const COLS: usize> = [[T; COLS]; ROWS];
 
 impl<T: Scalar> FewRows<T> {
     /// Computes with sums for ROWS rows and COLS columns a lane, by LOADS loads of LANES elements.
-    /// A
-    /// thread then has EACH outputs.
+    /// A thread then has EACH outputs.
     ///
     /// # Safety
     /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
@@ -249,12 +244,12 @@ impl<T: Scalar> FewRows<T> {
         }
     }
 
-    /// Adds to `own` what `len` elements of the inner extent from `first` on give, for the columns
-    /// from `left` on.
+    /// Adds to `own` the products over `len` elements of the inner extent from `first` on, for the
+    /// columns from `left` on.
     ///
     /// # Safety
-    /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in the
-    /// block uses it until the call returns.
+    /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in
+    /// the block uses it until the call returns.
     #[inline(always)]
     unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
         &self,
@@ -275,7 +270,7 @@ impl<T: Scalar> FewRows<T> {
         let mut batch = || -> [[[T; LANES]; LOADS]; IN_FLIGHT] {
             core::array::from_fn(|_| {
                 let inside = row_of_b < len;
-                // SAFETY: columns of a row of B.
+                // SAFETY: these columns of a row of B exist.
                 let loaded = cols.map(|col| unsafe {
                     load_if(of_b.wrapping_add(col), inside && col < self.cols)
                 });
@@ -334,7 +329,7 @@ impl<T: Scalar> FewRows<T> {
             });
             row += WARPS;
         }
-        // Orders the writes of A before the reads.
+        // Orders every thread's writes of A before any thread's reads.
         thread::sync_threads();
         let mut k = warp;
         while k < len {
@@ -345,7 +340,7 @@ impl<T: Scalar> FewRows<T> {
             multiply(&next, k);
             k += IN_FLIGHT * WARPS;
         }
-        // Orders the reads of A before the next writes to shared memory.
+        // Orders every thread's reads of A before any thread's next writes to shared memory.
         thread::sync_threads();
     }
 }

@@ -9,9 +9,8 @@
 //!   `ACROSS` neighbouring lanes load 128 contiguous bytes.
 //! - The lanes of a pack exchange their sums by shuffles: (p₀ + p₂) + (p₁ + p₃). The first lane
 //!   stores the pack.
-//! - A C that is no whole number of packs, or starts at none, is added element by element: a thread
-//!   has all parts of an output. The order is the same, so the bits of C depend on the slices
-//!   alone.
+//! - A C that is not whole packs, or not aligned to them, is added element by element: a thread has
+//!   all parts of an output. The order is the same, so the bits of C depend on the slices alone.
 //! - No shared memory and no barrier. Each element of the sums is read once.
 //!
 //! Prototypes in CUDA C++ with a block's parts in shared memory took 128 × 8192 × 128 in 32 slices

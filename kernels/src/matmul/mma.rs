@@ -9,10 +9,11 @@
 //!   registers: of each 8 elements of the inner extent, lane 4g + t has elements 2t and 2t + 1, in
 //!   row g of A and in columns 2g and 2g + 1 of B (of each 8 rows and 16 columns of C).
 //! - [`MmaTiles`] says how much of C a block and its warps compute. A step is divided into slots:
-//!   the multiplications of 8 rows. Fragments are loaded ahead: 8 rows one or two slots before their
-//!   multiplications, and the columns for the next 8 elements of the inner extent at one or two
-//!   16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX, and each load
-//!   in the registers of the buffer that it replaces, which other multiplications have read since.
+//!   the multiplications of 8 rows. Fragments are loaded ahead: 8 rows one or two slots before
+//!   their multiplications, and the columns for the next 8 elements of the inner extent at one or
+//!   two 16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX, and each
+//!   load in the registers of the buffer that it replaces, which other multiplications have read
+//!   since.
 //! - Loads: `cp.async`, in stages of 16 elements of the inner extent, up to four copies per slot. A
 //!   copy moves two elements where rows are whole pairs, else one. Copies write zeros for rows and
 //!   columns beyond the matrices, and for the first elements of the first step if the inner extent
@@ -51,10 +52,10 @@ macro_rules! kernel {
         /// The products of all slices; with one slice, C.
         ///
         /// # Parameters
-        /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`.
-        ///   `b`: B, `batch` times `inner · cols` elements. `sums`: for each of `slices`, `batch`
-        ///   matrices of `rows · cols` elements. For an instance that moves pairs, `inner` and
-        ///   `cols` are even, and all three are aligned to 16 bytes.
+        /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or
+        ///   `batch`. `b`: B, `batch` times `inner · cols` elements. `sums`: for each of `slices`,
+        ///   `batch` matrices of `rows · cols` elements. For an instance that moves pairs, `inner`
+        ///   and `cols` are even, and all three are aligned to 16 bytes.
         ///
         /// # Launch
         /// Blocks of as many threads as the instance's policy says, with the shared memory of its
@@ -164,7 +165,7 @@ struct Operands {
 }
 
 impl Operands {
-    /// The operands of a layer's product, and the first element of its slice and their number.
+    /// The operands of a layer's product, and the first element and the length of its slice.
     #[inline(always)]
     fn layer(self, layer: usize) -> (Self, u32, u32) {
         // A product in one slice, the first of its batch, without a division before its first copy.
@@ -194,15 +195,15 @@ impl Operands {
 }
 
 /// The sums of one layer: a slice of a product. As `policy` says, a warp has HIGH × WIDE
-/// multiplications in SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before its
-/// first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of a
-/// slot.
+/// multiplications in SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before
+/// its first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of
+/// a slot.
 ///
 /// # Safety
-/// The operands have the sizes of their extents; there is such a layer, and only the blocks of
-/// this layer of the grid write its sums. All threads of those blocks call this; a block has the policy's
-/// threads along x and the shared memory of its stages. Where copies move pairs, inner extent and
-/// columns are even, and all three matrices are aligned to 16 bytes.
+/// The operands have the sizes of their extents; there is such a layer, and only the blocks of this
+/// layer of the grid write its sums. All threads of those blocks call this; a block has the
+/// policy's threads along x and the shared memory of its stages. Where copies move pairs, inner
+/// extent and columns are even, and all three matrices are aligned to 16 bytes.
 #[inline(always)]
 unsafe fn multiply<
     const HIGH: usize,
@@ -246,7 +247,7 @@ unsafe fn multiply<
     let stride = policy.cols;
     let of_lane = 2 * t * stride as u32 + col + PAIR as u32 * exchanged(2 * t, g);
     let of_cols = shared + a_bytes(&policy) + BYTES * of_lane;
-    // There is a column wherever something is loaded.
+    // `cols` is above 0 wherever something is loaded.
     let always = of.cols;
     // SAFETY: inside the stage.
     let load_rows = |stage: u32, group: usize, i: usize, over: &mut [f64; 2]| unsafe {
@@ -260,13 +261,13 @@ unsafe fn multiply<
     };
 
     let blocks = thread::grid_dim_x() as usize;
-    // Blocks beyond the tiles have none.
+    // Blocks beyond the last tile have nothing to do.
     let counted = |blocks: usize| blocks.min(2 * MOST) as u32;
     let all = counted(blocks * thread::grid_dim_y() as usize);
     let first = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
     let mut tile = counted(first);
     while let Some((top, left)) = tile_at(&policy, tile, of.rows, of.cols) {
-        // Places are computed here and below: to keep them takes registers that the sums need.
+        // Positions are computed here and again below: the registers are needed for the sums.
         let (product, first, len) = of.layer(layer + zero_here());
         let steps = len.div_ceil(INNER as u32);
         let missing = steps * INNER as u32 - len;
@@ -346,11 +347,12 @@ unsafe fn multiply<
                     let (of_b, of_a) = ([b0, b1, b2, b3], rows[slot % BUFFERS]);
                     // SAFETY: whole warps are here.
                     unsafe { asm::multiply_add(of_b, of_a, &mut sums[i][col]) };
-                    // Before the first load that follows a multiplication.
+                    // Keeps loads below after the multiplications above.
                     if holds_loads(&policy) && j == 0 {
                         asm::loads_stay_below(always, slot);
                     }
-                    // Half of the buffers ahead, over one that was last used as many slots ago.
+                    // Loads half of the buffers ahead, into one whose last use was as many slots
+                    // ago.
                     if j == LATE {
                         let next = slot + BUFFERS / 2;
                         let over = &mut rows[next % BUFFERS];
@@ -367,7 +369,7 @@ unsafe fn multiply<
                     unrolled::<MOST_PIECES>(|part| {
                         let piece = i * pieces / HIGH + part;
                         if piece < (i + 1) * pieces / HIGH {
-                            // The columns of the last multiplication come last.
+                            // Loads the columns that were used last at the end.
                             let (col, half) = (WIDE - 1 - piece / 2, piece % 2);
                             load_piece!(stage, 1 - group, col, half);
                         }

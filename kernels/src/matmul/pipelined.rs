@@ -59,8 +59,8 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
     policy.stages as u32 - 2
 }
 
-/// Words between the rows of a warp's room, in which lines of C turn: a row apart, lanes that write
-/// together meet in no bank.
+/// Words between the rows of a warp's room, in which rows of C are rearranged: lanes that write to
+/// neighbouring rows at once use different banks.
 const fn room_pitch(policy: &Policy) -> usize {
     policy.warp_cols.next_multiple_of(32) + 16
 }
@@ -68,9 +68,9 @@ const fn room_pitch(policy: &Policy) -> usize {
 /// C = A·B with [`Tiles::Wide`]. The other [`Tiles`] are those of [`sliced`](super::sliced).
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
-///   B and C, `inner · cols` and `rows · cols` elements, `batch` times. The columns [fit](Tiles::fit) an instance that moves vectors, and B and C are
-///   aligned to 16 bytes.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times. The columns
+///   [fit](Tiles::fit) an instance that moves vectors, and B and C are aligned to 16 bytes.
 /// - `unless`: empty, or two ranges of [`RANGE_WORDS`]. If they [fit](super::split::fits),
 ///   [`tensor`](super::tensor) has computed C, and this kernel does nothing. Whatever the words
 ///   are, C is computed or left unchanged.
@@ -129,8 +129,8 @@ pub fn matmul_pipelined_f32(
         pitch_a: inner,
         pitch_b: cols,
     };
-    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and a
-    // layer of blocks for each product.
+    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
+    // a layer of blocks for each product.
     unsafe {
         multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
             POLICY,
@@ -277,8 +277,9 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
             policy.vector == VECTOR && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
         let to = c();
         if policy.vector == 1 {
-            // A warp turns eight rows at a time, so that it stores lines of C, and not columns of
-            // four. In the stage whose first copies follow a barrier of the next tile.
+            // A warp rearranges eight rows at a time, so that it stores whole lines of C instead of
+            // columns four wide. It uses the stage whose next copies come after a barrier of the
+            // next tile.
             let room = shared + last + 4 * (warp * LANE_ROWS * room_pitch(&policy)) as u32;
             let lines = 32 / policy.warp_cols.min(32);
             let (down, right) = (lane / policy.warp_cols, lane % policy.warp_cols);

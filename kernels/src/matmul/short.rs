@@ -1,16 +1,16 @@
 //! Products with an inner extent of at most eight: only the speed of writing C counts.
 //!
-//! Change from [`register_tile`](super::register_tile): only A lies in shared memory. A thread keeps
-//! its columns of B in registers and goes down the rows of C, a pack of 16 bytes in each.
+//! Change from [`register_tile`](super::register_tile): only A lies in shared memory. A thread
+//! keeps its columns of B in registers and goes down the rows of C, a pack of 16 bytes in each.
 //!
 //! - C\[r, j\] = Σ A\[r, k\] · B\[k, j\], added in the order of k: the values of the naive kernel.
 //! - `wide` neighbouring threads own neighbouring packs of a row of C, so that a warp writes up to
-//!   512 bytes in a row; the other threads own the same packs of the rows below.
+//!   512 contiguous bytes; the other threads own the same packs of the rows below.
 //! - Rows of C may begin anywhere. A thread's rows are a multiple of LANES apart, so all of them
-//!   begin as far behind a pack ([`anywhere`](super::anywhere)), and its packs are aligned. The
-//!   first and the last pack of a row may be shared with the rows beside it: there single elements
-//!   are stored.
-//! - The block copies `high` rows of A, filled up with zeros to whole packs. One barrier orders the
+//!   have the same offset from a pack ([`anywhere`](super::anywhere)), and its packs are aligned.
+//!   The first and the last pack of a row may be shared with the rows beside it: there single
+//!   elements are stored.
+//! - The block copies `high` rows of A, padded with zeros to whole packs. One barrier orders the
 //!   copies before the reads, which are of the same pack in all threads of a row of C; another one
 //!   orders the reads before the next copies.
 //! - Global reads per element of C: inner/`high` of B, and of A inner for each block's columns.
@@ -95,7 +95,7 @@ pub fn matmul_short<T: Scalar>(
         let mut slot = t;
         while slot < now * DEPTH {
             let (row, k) = (top + slot / DEPTH, slot % DEPTH);
-            // SAFETY: an element of A, if there is one; a slot of this thread.
+            // SAFETY: an element of A, guarded by a comparison; a slot of this thread.
             unsafe {
                 let from = of.a.wrapping_add(row * inner + k);
                 let value = if k < inner { from.read() } else { T::ZERO };

@@ -1,8 +1,8 @@
 //! Products whose inner extent is cut into slices, as plain data for kernels, launcher and tests.
 //!
-//! A small C has too few tiles to fill a device; what is left to divide is the inner extent. Each
-//! slice gives a product of its own, of the size of C. C is their sum, in the order of the slices,
-//! so its bits depend on the slices alone.
+//! A small C has too few tiles to fill a device, so the inner extent is divided (split-K). Each
+//! slice gives a product of the size of C. C is their sum, in the order of the slices, so its bits
+//! depend on the slices alone.
 
 use super::policy::{Policy, Tiles, VECTOR};
 
@@ -28,7 +28,7 @@ pub fn slice(inner: usize, slices: usize, slice: usize) -> (usize, usize) {
     (first, len.min(inner - first))
 }
 
-/// The slice and the product of a layer of the grid: all products of a slice follow each other.
+/// The slice and the product of a layer of the grid: the products of one slice are consecutive.
 #[inline(always)]
 pub fn number(layer: usize, slices: usize, batch: usize) -> (usize, usize) {
     // Most launches have one slice, or one product: they do not divide.
@@ -79,8 +79,8 @@ pub enum Cut {
     Tall,
     /// 64 × 64, two warps.
     Square,
-    /// 64 × 32, two warps: half the sums per thread, so twice as many threads. One product at a time:
-    /// with a batch's addresses it takes 1.05 times as long.
+    /// 64 × 32, two warps: half the sums per thread, so twice as many threads. One product at a
+    /// time: with a batch's addresses it takes 1.05 times as long.
     Small,
 }
 

@@ -5,8 +5,8 @@
 //! that has more of them copies the next ones meanwhile. Of a product with too many rows a block
 //! has some rows of A, and all of B.
 //!
-//! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. A that all products
-//!   share is copied once.
+//! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. An A that all
+//!   products share is copied once per group.
 //! - A thread owns [`ROWS`] × [`COLS`] of a product's outputs. Its columns are neighbours; its rows are
 //!   as far apart as a column has threads, so that the lanes of a warp store neighbouring rows. Sums
 //!   run in the order of k: the values of the naive kernel.

@@ -1,5 +1,5 @@
-//! Slices of a product that one launch adds: the block that finishes a group of outputs last adds
-//! what all slices have left of it.
+//! Slices of a product, added by the launch that computes them: the block that finishes a group of
+//! outputs last adds all slices of it.
 //!
 //! Change from [`fold`](super::fold), a second launch: that costs 2 µs and more, a third of a
 //! product with one row. Here each group of outputs has a ticket, which counts its finished slices.
@@ -11,10 +11,10 @@
 //!   block's loads of what other blocks stored before theirs.
 //! - The last block loads a slice's outputs together, and several slices before it adds the first:
 //!   one output after the other takes 11 µs instead of 8 at 12 × 487 × 334 (H100).
-//! - No block waits for another one, so any number of blocks in any order will do.
-//! - A ticket starts at 0, and the last block resets it. Started with another number, at most one
-//!   block takes itself for the last one, and it may be too early: results are then wrong or
-//!   missing. But there is no race, because the slices' sums are accessed by relaxed atomics.
+//! - No block waits for another one, so blocks may run in any number and order.
+//! - A ticket starts at 0, and the last block resets it. With another start, at most one block
+//!   counts as the last, perhaps too early: results are then wrong or missing. But there is no
+//!   race, because the slices' sums are accessed by relaxed atomics.
 
 use core::mem::transmute_copy;
 
@@ -31,8 +31,8 @@ use crate::number::Scalar;
 /// Slices whose loads a thread has in flight.
 const AHEAD: usize = 4;
 
-/// Whether `own` elements for the slices' sums and `tickets` tickets, or more of them, are what a
-/// product in slices needs: none with one slice.
+/// Whether `own` elements for the slices' sums and `tickets` tickets suffice for a product in
+/// slices. One slice needs none.
 pub const fn fit(of: [usize; 2], slices: usize, groups: usize, own: usize, tickets: usize) -> bool {
     match sums(of[0], of[1], slices, 1) {
         Some(_) if slices == 1 => own == 0 && tickets == 0,
@@ -41,7 +41,7 @@ pub const fn fit(of: [usize; 2], slices: usize, groups: usize, own: usize, ticke
     }
 }
 
-/// C, and what its slices leave until it is complete.
+/// C, and its slices' sums until it is complete.
 pub(super) struct Slices<T> {
     pub c: *mut T,
     /// A matrix of the size of C for each slice.
@@ -80,8 +80,8 @@ impl<T: Scalar> Slices<T> {
         }
     }
 
-    /// Says, through `last`, a word of shared memory, whether the block's threads have stored the
-    /// last slice of a group of outputs.
+    /// Whether the block's threads have stored the last slice of a group of outputs. `last` is a
+    /// word of shared memory that passes the answer to all threads.
     ///
     /// # Safety
     /// All threads of the block call it, and there are several slices. `leads` is true of one
@@ -102,7 +102,7 @@ impl<T: Scalar> Slices<T> {
                 }
                 last.write(u32::from(is_last));
             }
-            // Orders the ticket before the loads of other blocks' stores.
+            // Orders the ticket before the reads of `last` and the loads of other blocks' stores.
             thread::sync_threads();
             last.read() != 0
         }
@@ -117,7 +117,7 @@ impl<T: Scalar> Slices<T> {
     pub(super) unsafe fn add<const N: usize>(&self, at: impl Fn(usize) -> Option<usize>) {
         let places: [Option<usize>; N] = core::array::from_fn(at);
         let mut own = [T::ZERO; N];
-        // What does not exist is loaded from the first output.
+        // Where there is no output, the first one is loaded.
         let mut from = places.map(|at| self.sums.wrapping_add(at.unwrap_or(0)));
         let load = |inside: bool| {
             let mut loaded = [T::ZERO; N];
@@ -147,8 +147,7 @@ impl<T: Scalar> Slices<T> {
 }
 
 /// Calls `load` as often as `count` says, with true, and hands what it gives to `add`. N loads
-/// start
-/// before the first is waited for; past the end, both are called with false.
+/// start before the first is waited for; past the end, both are called with false.
 #[inline(always)]
 pub(super) fn in_flight<E: Copy, const N: usize>(
     count: usize,

@@ -3,20 +3,21 @@
 //! output\[o · inner + i\] = the fold over k < extent of input\[(o · extent + k) · inner + i\]: the
 //! sum, the mean, the minimum or the maximum, and the index of an extreme.
 //!
-//! One kernel serves every shape, in one of four [ways](way). The host chooses it: in the kernel the
-//! choice came before the first load, which small arrays wait for.
-//! - `runs`: a line is a run of memory, whose threads are neighbours; or a column of one matrix, with
-//!   a thread.
+//! One kernel serves every shape, in one of four [ways](way). The host chooses the way: chosen in
+//! the kernel, it would delay the first load, for which small arrays wait.
+//! - `runs`: a line is contiguous and has neighbouring threads; or it is a column of one matrix and
+//!   has one thread.
 //! - `tiles`: a block has some columns of some lines, and several threads for each.
 //! - `several`: a thread has several short lines at a time, in two ways.
 //!
-//! Each load of a warp is coalesced, and [`IN_FLIGHT`] bytes of each thread are in flight. What a row
-//! counts as that is not there is in the registers before the load: chosen after it, it kept a
-//! predicate for each load, and ptxas started the next ones behind the first.
+//! Each load of a warp is coalesced, and [`IN_FLIGHT`] bytes of each thread are in flight. The
+//! value of a missing row is in the registers before the load. Selected after the load, it kept a
+//! predicate alive for each load, and ptxas issued the later loads only after the first had
+//! arrived.
 //!
-//! Sums are [added in more](super::addend): neighbours of a group first, so that a thread's share of
-//! n elements is a chain of n / 16 additions for `f32`. Extremes are the first of equals; the first
-//! NaN wins.
+//! Sums are [added in higher precision](super::addend): neighbours of a group first, so that a
+//! thread's share of n elements is a chain of n / 16 additions for `f32`. Of equal extremes the
+//! first wins, and of NaNs the first.
 
 use cuda_std::prelude::*;
 
@@ -33,26 +34,26 @@ pub use along::Along;
 /// The most threads of a block.
 pub const THREADS: u32 = 256;
 
-/// Bytes that a thread has in flight.
+/// Bytes that each thread has in flight.
 pub const IN_FLIGHT: usize = 64;
 
-/// Outputs of short lines that a thread folds at the same time, where a block has several tiles.
+/// Short lines that a thread folds side by side, where a block has several tiles.
 pub const ABREAST: usize = 4;
 
-/// The most elements of such a line, of 4 bytes and of 8: three and two rounds of loads. With four
-/// rounds a thread takes longer than with all of one line in flight.
+/// The longest such lines, of 4-byte and of 8-byte elements: three and two rounds of loads. With
+/// four rounds it is faster to have all of one line in flight.
 pub const SHORT: [usize; 2] = [6, 4];
 
-/// Elements of each of these lines that it has in flight.
+/// Elements of each of these lines that are in flight.
 pub const TOGETHER: usize = 2;
 
-/// The most elements of a line whose columns a thread has in packs.
+/// The longest lines of which a thread folds a pack of columns.
 pub const PACKED: usize = 64;
 
-/// Packs that it has in flight, one of each row.
+/// Packs that the thread then has in flight, one per row.
 pub const PACKS: usize = 4;
 
-/// The most tiles whose lines have several parts: each has a ticket.
+/// The most tiles if lines have several parts: each tile has a ticket.
 pub const TICKETS: usize = 4096;
 
 /// The most rows of a part.
@@ -65,11 +66,11 @@ pub const MOST: usize = 1 << 31;
 pub mod way {
     /// Any lines.
     pub const TILES: usize = 0;
-    /// Lines that are runs of memory, or columns of one matrix with a thread each, in one part.
+    /// Contiguous lines, or columns of one matrix with a thread each; in one part.
     pub const RUNS: usize = 1;
-    /// Several short lines of a thread.
+    /// Several short lines per thread.
     pub const SHORT: usize = 2;
-    /// The same of packs of columns.
+    /// The same for packs of columns.
     pub const PACKS: usize = 3;
 }
 
@@ -89,7 +90,8 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// Whether blocks of `block` threads can have it, for lines of `extent` elements.
+    /// Whether a tiling with these values fits blocks of `block` threads and lines of `extent`
+    /// elements.
     pub const fn fits(
         rows: usize,
         block: [u32; 3],
@@ -132,7 +134,7 @@ impl Tiling {
         }
     }
 
-    /// Whether there is a result for each line of an array, or none at all.
+    /// Whether `len` results are one for each line of an array, or none.
     pub const fn has(len: usize, outer: usize, inner: usize) -> bool {
         match outer.checked_mul(inner) {
             Some(outputs) => len == 0 || len == outputs,
@@ -150,7 +152,8 @@ impl Tiling {
             .saturating_mul(outer.div_ceil(lines as usize))
     }
 
-    /// 64-bit words for tickets and for parts of `each` bytes; none for one part.
+    /// The number of 64-bit words for tickets and for the results of parts, of `each` bytes; none
+    /// for one part.
     pub const fn own(each: usize, outputs: usize, parts: usize) -> usize {
         match parts {
             1 => 0,
@@ -168,8 +171,9 @@ impl Tiling {
 /// - `input`: `outer · extent · inner` elements.
 /// - `values`: the results, and `more`: sums before they are rounded, indices of extremes. Each has
 ///   `outer · inner` elements, or none.
-/// - `own`: [`Tiling::own`] words: [`TICKETS`] numbers, 0 before and after, and what parts leave.
-/// - `rows`, `part`, `parts`: the [`Tiling`]. Of a block of several lines, `rows` is a power of two.
+/// - `own`: [`Tiling::own`] words: [`TICKETS`] tickets, 0 before and after, and the parts' results.
+/// - `rows`, `part`, `parts`: the [`Tiling`]. If a block has several lines, `rows` is a power of
+///   two.
 /// - `way`: one of [`way`].
 /// - `how`: see [`Along`]'s operations.
 ///
@@ -220,7 +224,7 @@ pub fn fold_axis<T: Addend, O: Along>(
         tickets: own.as_mut_ptr().cast(),
         own: own.as_mut_ptr().wrapping_add(TICKETS / 2).cast(),
         outer,
-        // The index of an element among one is 0, whatever it is.
+        // The index of an extreme of one element is 0: nothing need be loaded.
         extent: match O::IS_FIRST_OF_ONE && extent == 1 && !has_values {
             true => 0,
             false => extent,
@@ -269,7 +273,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
     /// The output exists, and no other thread writes it.
     #[inline(always)]
     unsafe fn finish(&self, output: usize, folded: O::Folded<T>) {
-        // The factor of a mean is not computed before the loops.
+        // Keeps the compiler from computing a mean's factor before the loops.
         let how = self.how + zero_here() as u64;
         // SAFETY: the caller's promise.
         unsafe {

@@ -17,8 +17,8 @@ const GROUP: usize = 8;
 
 /// # Safety
 /// The output has as many elements as the input; `before` and `after` have one for each line, or
-/// none. Nobody but this launch uses the outputs. All threads of the launch call it: one row of
-/// blocks along x.
+/// none. Only this launch uses the outputs. All threads of the launch call it: one row of blocks
+/// along x.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let threads = thread::block_dim_x() as usize;
@@ -35,7 +35,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
             unsafe { of.output.add(at).write(result) };
         };
         let (mut at, mut left) = (first, of.extent);
-        // SAFETY: `left` elements of the line are left, `inner` apart.
+        // SAFETY: `at` is an element of the line: `left` of them, `inner` apart, are still to come.
         let load = |at: usize| unsafe { of.input.as_ptr().add(at).read() };
         while left >= GROUP {
             let loaded: [T; GROUP] = from_fn(|i| load(at + i * of.inner));

@@ -2,8 +2,8 @@
 //!
 //! The array has outer × extent × inner elements; the `extent` elements that are `inner` apart are
 //! a *line*. Each line is scanned for itself. How depends on `extent` and `inner` alone
-//! ([`Way::of`]), and so do the bits of the result: they are the same on any grid, any device and in
-//! every run, and whether lines are scanned together or in separate launches.
+//! ([`Way::of`]), and so do the bits of the result: they are the same on any grid, any device and
+//! in every run, and whether lines are scanned together or in separate launches.
 //!
 //! | way | lines | who scans a line |
 //! | --- | --- | --- |
@@ -11,8 +11,8 @@
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
 //! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | one thread |
 //!
-//! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the same
-//! bits.
+//! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the
+//! same bits.
 //!
 //! # A line in pieces
 //!
@@ -24,9 +24,9 @@
 //!
 //! # The error of sums
 //!
-//! Integers wrap. A float sum is off by at most γₕ·Σ|x| of the elements up to it, with γₕ = h·u / (1
-//! − h·u), where u is half the distance from 1 to the next number and h the number of additions on
-//! the longest path from an element to the sum (Higham, *Accuracy and Stability of Numerical
+//! Integers wrap. A float sum is off by at most γₕ·Σ|x| of the elements up to it, with γₕ = h·u /
+//! (1 − h·u), where u is half the distance from 1 to the next number and h the number of additions
+//! on the longest path from an element to the sum (Higham, *Accuracy and Stability of Numerical
 //! Algorithms*, 2nd ed., section 4.2): [`additions`]. Of a long line these are 31 at most, and one
 //! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
 
@@ -55,7 +55,7 @@ pub const THREADS: u32 = 32 * (WARPS as u32 + 1);
 pub const ROW: usize = 512;
 /// Packs of a tile for each thread.
 const PACKS: usize = 4;
-/// Tiles of a run, and runs of a group: as many as a warp has lanes to look back with.
+/// Tiles of a run, and runs of a group: one for each lane of the warp that looks back.
 const RUN: usize = 32;
 const GROUP: usize = RUN * RUN;
 /// Rounds from a tile's sum to its stores.
@@ -94,8 +94,8 @@ pub const fn additions<T>(extent: usize, inner: usize) -> usize {
         Way::Columns => extent,
         // Five rounds of shuffles, and the steps of 32 elements.
         Way::Rows => 5 + extent.div_ceil(32),
-        // In a pack, five rounds, the packs of a lane; the warps, the tiles of a run, the runs of a
-        // group; the group before; and each into what comes before it.
+        // Within a pack, five rounds of shuffles, the packs of a lane; the warps, the tiles of a
+        // run, the runs of a group, each by a tree; then one addition for each group.
         Way::Tiles => lanes::<T>() + 5 + PACKS + 3 + 5 + 5 + 5 + groups::<T>(extent),
     }
 }
@@ -112,7 +112,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// Of lines of `extent` elements, `inner` apart. A `piece` has a `before`, or no output.
+    /// The way for lines of `extent` elements that are `inner` apart. A `piece` has a `before`, or
+    /// no output.
     pub const fn of(extent: usize, inner: usize, piece: bool) -> Self {
         match (inner, extent) {
             (1, ..=ROW) if !piece => Self::Rows,
@@ -122,8 +123,8 @@ impl Way {
     }
 }
 
-/// Blocks that have something to do, at least 1; more do no harm. Of [`Way::Tiles`] no more should
-/// be launched than run at once.
+/// The number of blocks that have work, at least 1; more do no harm. With [`Way::Tiles`], launch at
+/// most as many as can be resident.
 pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
     let lines = match extent {
         0 => 0,
@@ -140,8 +141,8 @@ pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
     }
 }
 
-/// Elements of the state for an input of `len` elements, as zeros before the first launch. It may
-/// serve any number of launches after each other, of any kinds and smaller sizes.
+/// The number of words of the state for an input of `len` elements. They are zeros before the first
+/// launch. One state may serve any number of successive launches, of any kind and of smaller sizes.
 pub const fn state_len<T>(way: Way, len: usize, extent: usize) -> usize {
     match way {
         Way::Tiles if extent > tile::<T>() => {
@@ -151,13 +152,13 @@ pub const fn state_len<T>(way: Way, len: usize, extent: usize) -> usize {
     }
 }
 
-/// Values that the tiles of a line publish: each its own, every whole run its total, every whole
-/// group what comes before the next one.
+/// The number of values that the tiles of a line publish: a total for each tile and each whole run,
+/// and for each whole group the prefix of the next one.
 const fn published(tiles: usize) -> usize {
     tiles + tiles / RUN + tiles / GROUP
 }
 
-/// Whether lines have something before them, or their totals are asked for.
+/// Whether lines start with a given prefix, or only their totals are wanted.
 const fn is_piece(input: usize, output: usize, before: usize) -> bool {
     before > 0 || output < input
 }
@@ -174,14 +175,14 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     }
 }
 
-/// Whether [`once::scan_once`] can scan `len` elements with so many blocks: each tile has one, and
-/// lines are shorter than a group.
+/// Whether [`once::scan_once`] can scan `len` elements with `blocks` blocks: one for each tile, of
+/// lines shorter than a group.
 pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
     extent.div_ceil(tile::<T>()) < GROUP
         && self::blocks::<T>(Way::Tiles, len, extent) == blocks as usize
 }
 
-/// Whether 32 bits count the tickets.
+/// Whether the tickets can be counted in 32 bits.
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "a rule for the host")
@@ -194,11 +195,11 @@ const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
     tiles <= 1 << 30 && blocks <= 1 << 28
 }
 
-/// What all ways need.
+/// The arguments that all ways use.
 #[derive(Clone, Copy)]
 struct Lines<'a, T> {
     input: &'a [T],
-    /// Null, or where as many elements go.
+    /// Null, or room for as many elements as the input has.
     output: *mut T,
     before: &'a [T],
     after: *mut T,
@@ -211,7 +212,7 @@ struct Lines<'a, T> {
 }
 
 impl<T: Scalar> Lines<'_, T> {
-    /// What line `line` starts with.
+    /// The prefix with which line `line` starts.
     #[inline(always)]
     fn start<O: Op>(&self, line: usize) -> T {
         match self.before.get(line) {
@@ -221,7 +222,8 @@ impl<T: Scalar> Lines<'_, T> {
         }
     }
 
-    /// Without a division if there is one: small inputs wait for it before they load.
+    /// The number of lines. If there is one, without the division, for which small inputs would
+    /// wait before they load.
     #[inline(always)]
     fn len(&self) -> usize {
         match self.input.len() == self.extent {
@@ -231,20 +233,20 @@ impl<T: Scalar> Lines<'_, T> {
     }
 }
 
-/// output\[i\] = the sum, or the minimum or maximum, of the elements of i's line up to element i, or
-/// of those before it in an exclusive scan, whose first result is 0, or the type's largest or
+/// output\[i\] = the sum, minimum or maximum of the elements of i's line up to element i. In an
+/// exclusive scan, of the elements before i; the first result is then 0, or the type's largest or
 /// smallest number.
 ///
-/// Sums of `u32` and `u64` are those of `i32` and `i64`. `flip` is [`Order::flip`](crate::reduce::Order::flip) for
-/// [`Extreme`], and any number for [`Sum`].
+/// Sums of `u32` and `u64` are those of `i32` and `i64`. `flip` is
+/// [`Order::flip`](crate::reduce::Order::flip) for [`Extreme`], and any number for [`Sum`].
 ///
 /// # Parameters
 /// - `input`: whole lines, of `extent` elements that are `inner` apart. `output`: as many elements,
 ///   or none for totals.
 /// - `state`: of [`state_len`]. Zeros before the first launch that it is used in, and then as the
 ///   last one left it: otherwise results are wrong, or the launch does not end.
-/// - `before`: what comes before each line, or nothing. `after`: what comes after each line then, or
-///   nothing; without an output, the total of each line's [`groups`], a line's after each other.
+/// - `before`: the prefix of each line, or empty. `after`: receives the prefix for what follows
+///   each line, or is empty; without an output, the totals of all [`groups`], line by line.
 /// - `exclusive`: 0 or 1.
 ///
 /// # Launch
@@ -311,7 +313,7 @@ pub fn scan<T: Scalar, O: Op>(
     let is_piece = is_piece(input.len(), output.len(), before.len());
     // SAFETY: `require` states the lengths, the block, and a grid and tiles that 32 bits count.
     unsafe {
-        // A division has no path for it.
+        // Without this, the divisions would have a path for 0.
         assert_unchecked(extent > 0 && inner > 0);
         match Way::of(extent, inner, is_piece) {
             Way::Tiles if of.output.is_null() => {

@@ -34,7 +34,7 @@ use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
 use crate::reduce::{Extreme, Op, Sum};
 
-/// How often a warp looks for an earlier tile before it adds that up itself.
+/// How often a warp looks for an earlier tile's total before it sums that tile itself.
 const TRIES: usize = 64;
 
 /// As [`scan`](super::scan), of lines whose elements are adjacent, with a block for each tile.
@@ -98,8 +98,8 @@ pub fn scan_once<T: Scalar, O: Op>(
 
 /// # Safety
 /// As for [`tiles::scan`](super::tiles::scan), of an input that is not empty and lines of fewer
-/// tiles than a group has. The grid has a block for each tile, with [`TILE_BYTES`] of dynamic shared
-/// memory.
+/// tiles than a group has. The grid has a block for each tile, with [`TILE_BYTES`] of dynamic
+/// shared memory.
 #[inline(always)]
 unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -125,8 +125,8 @@ unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let at = warp * 32 * PACKS + lane as usize;
     let slots = slots.wrapping_add(at);
     let has = !looks && warp * 32 * PACKS * LANES < tile.len as usize;
-    // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at its
-    // shuffles, and all threads at the barriers.
+    // SAFETY: the caller's promise; a thread waits for its own copies. All lanes of a warp are at
+    // its shuffles, and all threads at the barriers.
     unsafe {
         let mut tag = 0;
         if has {
@@ -147,6 +147,7 @@ unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         } else if !looks && lane == 0 {
             totals.add(warp).write(O::nothing());
         }
+        // Orders the warps' totals before all reads of them.
         thread::sync_threads();
         let (before_warp, own) = join_warps::<T, O>(totals, lane);
         let mut start = of.start::<O>(tile.line);
@@ -171,6 +172,7 @@ unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             scanned = scan_packs::<T, O, LANES>(of, slots, lane);
         }
         if !alone {
+            // Orders the ninth warp's write of `found` before the others' reads.
             thread::sync_threads();
             start = found.read();
         }
@@ -182,8 +184,8 @@ unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     }
 }
 
-/// What the earlier runs of a tile's line come to, and the earlier tiles of its run, in all lanes.
-/// Publishes what the tile comes to, and its run if it ends there.
+/// The total of the earlier runs of a tile's line, and that of the earlier tiles of its run, in all
+/// lanes. Publishes the tile's total, and its run's if the tile is the last of the run.
 ///
 /// # Safety
 /// All lanes of a warp call it, once for each tile. The line has fewer tiles than a group.
@@ -203,8 +205,8 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
         if lane == 0 {
             words.put(places.tiles + places.in_run, own);
         }
-        // The tiles of the run, then the runs before it; not unrolled, as most of it is code for
-        // waiting.
+        // First the tiles of the run, then the runs before it. Not unrolled: most of the code is
+        // for waiting.
         let mut is_of_runs = zero_here() != 0;
         loop {
             let (word, start, each, count) = match is_of_runs {
@@ -255,9 +257,9 @@ unsafe fn earlier<T: Scalar, O: Op, const LANES: usize>(
     before
 }
 
-/// Lane t, below `count`, gets the total of `each` tiles, the first of which begins `t * each` tiles
-/// behind `from`: `value` if the lane `has` it, else added up from the input. Not inline: it hardly
-/// ever runs, and its code would lie between code that always does.
+/// Lane t, for t below `count`, gets the total of the `each` tiles that begin `t * each` tiles
+/// after `from`: `value` if the lane `has` it, else summed from the input. Not inline: it rarely
+/// runs, and its code would lie between code that always runs.
 ///
 /// # Safety
 /// All lanes of a warp call it. The tiles are whole.
@@ -294,7 +296,7 @@ unsafe fn recount<T: Scalar, O: Op, const LANES: usize>(
                         warp += 1;
                     }
                     own = join::<T, O>(of_warp, lane).1;
-                    // The last tile's comes last.
+                    // The last tile's total is added last, as in the run's own block.
                     if lane == n && n + 1 < each {
                         before = own;
                     }

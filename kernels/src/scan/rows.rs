@@ -1,8 +1,8 @@
-//! Short lines that are runs of memory: a warp scans one, or its lanes several.
+//! Short contiguous lines: a warp scans one at a time, or several side by side.
 //!
-//! A line of at most 32 elements has the smallest power of two of lanes that is enough, and the warp
-//! as many lines as fit. A longer one has the warp, which goes through it in steps of 32 elements; the
-//! loads and the shuffles of [`STEPS`] of them are in flight together.
+//! A line of at most 32 elements gets the smallest sufficient power of two of lanes, and the warp
+//! holds as many lines as fit. A longer line gets the whole warp, which goes through it in steps of
+//! 32 elements; the loads and shuffles of [`STEPS`] steps are in flight together.
 
 use core::array::from_fn;
 
@@ -15,12 +15,12 @@ use super::Lines;
 use crate::number::Scalar;
 use crate::reduce::Op;
 
-/// Elements of a lane that are in flight together.
+/// Steps whose loads are in flight together, one element of each lane per step.
 const STEPS: usize = 8;
 const WARP: usize = 32;
 const ALL: u32 = u32::MAX;
 
-/// The logarithm of the lanes of a line.
+/// The binary logarithm of the number of lanes that scan a line.
 #[inline(always)]
 const fn width_log(extent: usize) -> u32 {
     match extent {
@@ -30,13 +30,13 @@ const fn width_log(extent: usize) -> u32 {
     }
 }
 
-/// How often a warp scans as many lines as it can, for all of them.
+/// The number of times that a warp takes as many lines as it can hold, for all lines.
 pub(super) const fn turns(lines: usize, extent: usize) -> usize {
     lines.div_ceil(WARP >> width_log(extent))
 }
 
-/// One step of lines of `WARP >> log` lanes: `values` scanned, and what comes before each lane's, the
-/// identity in a line's first lane.
+/// N steps, of lines with `1 << log` lanes each: `values` scanned, and the exclusive scan, which is
+/// the identity in a line's first lane.
 ///
 /// # Safety
 /// All lanes call it.
@@ -63,7 +63,8 @@ unsafe fn steps<T: Scalar, O: Op, const N: usize>(mut values: [T; N], log: u32) 
 }
 
 /// # Safety
-/// As for [`columns::scan`](super::columns::scan), of blocks of whole warps; lines are runs of memory.
+/// As for [`columns::scan`](super::columns::scan), of blocks of whole warps; lines are runs of
+/// memory.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let thread = thread::thread_idx_x();
@@ -83,7 +84,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
             O::nothing()
         }
     };
-    // From what comes before the step's part of the line, before the lane's element, and with it.
+    // `start` is the prefix of the step, `before` and `value` its scans without and with the
+    // element.
     let store = |line: usize, i: usize, start: T, [value, before]: [T; 2]| {
         if line < lines && i < of.extent {
             let with = O::apply(start, value);

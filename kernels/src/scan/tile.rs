@@ -1,4 +1,4 @@
-//! A tile: its elements, the places of its totals, and what a warp does with them.
+//! A tile: its elements, the places of its published totals, and what a warp computes of it.
 
 use core::array::from_fn;
 use core::hint::assert_unchecked;
@@ -33,7 +33,7 @@ pub(super) struct Tiles<'a, T> {
 /// One tile; no tile, if it has no element.
 #[derive(Clone, Copy)]
 pub(super) struct Tile {
-    /// Its first element, and how many it has.
+    /// Its first element, and its number of elements.
     pub(super) start: usize,
     pub(super) len: u32,
     /// Its number in its line.
@@ -68,7 +68,8 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 
     #[inline(always)]
     pub(super) fn tile(&self, ticket: u32) -> Tile {
-        // No division for the first line: there may be no other, and short scans wait for it.
+        // No division for the first line, which is often the only one: short scans would wait for
+        // it.
         let (line, number) = match ticket < self.each {
             true => (0, ticket),
             false => ((ticket / self.each) as usize, ticket % self.each),
@@ -85,18 +86,19 @@ impl<'a, T: Scalar> Tiles<'a, T> {
     }
 }
 
-/// Where a tile finds what it needs.
+/// The published values that a tile's prefix consists of, by index.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     /// Its number in its run, its run's number in its group.
     pub(super) in_run: usize,
     pub(super) in_group: usize,
-    /// The first tile of its run, the first run of its group; its run and its group.
+    /// Indices: of the first tile of its run, of the first run of its group, of its run, of its
+    /// group.
     pub(super) tiles: usize,
     pub(super) runs: usize,
     pub(super) run: usize,
     pub(super) group: usize,
-    /// Whether it needs what comes before the group.
+    /// Whether its group has a prefix: it is not the line's first.
     pub(super) has_group: bool,
 }
 
@@ -152,7 +154,7 @@ impl Places {
     }
 }
 
-/// The fold of all lanes' values, lower ones first, in lane 0.
+/// The fold of all lanes' values, lower lanes first, in lane 0.
 ///
 /// # Safety
 /// All lanes call it.
@@ -169,7 +171,7 @@ pub(super) unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
     value
 }
 
-/// For lane w, the fold of the totals of the warps before warp w; and that of all warps.
+/// In lane w, the total of the warps before warp w; and the total of all warps.
 ///
 /// # Safety
 /// All lanes call it; `totals` has all warps' totals.
@@ -184,7 +186,7 @@ pub(super) unsafe fn join_warps<T: Scalar, O: Op>(totals: *const T, lane: u32) -
     unsafe { join::<T, O>(value, lane) }
 }
 
-/// As [`join_warps`], of warp w's total in lane w.
+/// As [`join_warps`], where lane w has warp w's total.
 ///
 /// # Safety
 /// All lanes call it.
@@ -208,16 +210,16 @@ pub(super) unsafe fn join<T: Scalar, O: Op>(mut value: T, lane: u32) -> (T, T) {
     }
 }
 
-/// The elements of a tile up to the last one of the warp whose packs begin at `at` or before.
+/// The end of a warp's elements in its tile, where `at` is the first pack of one of its lanes.
 #[inline(always)]
 pub(super) const fn warp_end<const LANES: usize>(at: usize) -> usize {
     const { assert!((32 * PACKS).is_power_of_two()) };
     ((at | (32 * PACKS - 1)) + 1) * LANES
 }
 
-/// Calls `body` for each of this thread's elements of a tile, with its number in the tile and its
-/// place in the thread's slots. In a loop: incomplete and unaligned tiles are rare, and code that is
-/// not there need not be fetched.
+/// Calls `body` for each of this thread's elements of a tile, with its index in the tile and its
+/// place in the thread's slots. A loop, not unrolled: incomplete and unaligned tiles are rare, and
+/// less code is fetched.
 #[inline(always)]
 pub(super) fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(usize, usize)) {
     let mut i = zero_here();
@@ -228,11 +230,11 @@ pub(super) fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(u
     }
 }
 
-/// Starts to copy this thread's packs of a tile, as a group. Elements that it lacks get the
-/// identity; nothing is copied if there is no tile.
+/// Starts copying this thread's packs of a tile, as a group of `cp.async`. Slots beyond the tile's
+/// end get the identity. Without a tile the group is empty.
 ///
 /// # Safety
-/// `slots` are this thread's, which it does not use before it has waited. `tile` is one.
+/// `slots` are this thread's, which it does not use before it has waited. `tile` can be read.
 #[inline(always)]
 pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -246,7 +248,8 @@ pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
     if len as usize >= warp_end::<LANES>(at) && from.addr().is_multiple_of(BYTES) {
         unrolled::<PACKS>(|k| {
             let from = from.wrapping_add((at + k * 32) * LANES);
-            // SAFETY: the tile has all packs of this warp; they are aligned, as its first one.
+            // SAFETY: the tile has all packs of this warp, and its first one is aligned, so all
+            // are.
             unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
         });
     } else if len > 0 {
@@ -265,7 +268,7 @@ pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
     cp_async_commit_group();
 }
 
-/// What the warp's elements of a tile come to, in lane 0.
+/// The total of the warp's elements of a tile, in lane 0.
 ///
 /// # Safety
 /// All lanes call it; this thread's copies to its slots have arrived.
@@ -278,7 +281,7 @@ pub(super) unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     unsafe { sum_packs::<T, O, LANES>(of.flip, |k| slots.add(k * 32).read().0) }
 }
 
-/// What the packs of a warp's lanes come to, in lane 0; `pack` gives a lane's.
+/// The total of the packs of a warp's lanes, in lane 0; `pack(k)` is a lane's k-th pack.
 ///
 /// # Safety
 /// All lanes call it.
@@ -306,12 +309,12 @@ pub(super) unsafe fn sum_packs<T: Scalar, O: Op, const LANES: usize>(
     unsafe { fold::<T, O>(sum) }
 }
 
-/// A warp's elements of a tile, scanned for themselves.
+/// A warp's elements of a tile, scanned without their prefix.
 #[derive(Clone, Copy)]
 pub(super) struct Scanned<T, const LANES: usize> {
-    /// Each pack by itself.
+    /// Each pack, scanned by itself.
     values: Packs<T, LANES>,
-    /// For each row, what its packs come to up to this lane's.
+    /// For each row, the total of its packs up to and with this lane's.
     ends: [T; PACKS],
 }
 
@@ -324,7 +327,7 @@ impl<T: Scalar, const LANES: usize> Scanned<T, LANES> {
     }
 }
 
-/// Scans the warp's elements of a tile, and stores the results with what comes before them.
+/// Scans the warp's elements of a tile, and stores the results with the prefix `before`.
 ///
 /// # Safety
 /// As for [`scan_packs`] and [`store_packs`].
@@ -344,7 +347,7 @@ pub(super) unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
     }
 }
 
-/// Scans the warp's elements of a tile for themselves.
+/// Scans the warp's elements of a tile without their prefix.
 ///
 /// # Safety
 /// All lanes call it; this thread's copies to its slots have arrived.
@@ -381,11 +384,11 @@ pub(super) unsafe fn scan_packs<T: Scalar, O: Op, const LANES: usize>(
     Scanned { values, ends }
 }
 
-/// Stores the warp's elements of a tile, with what comes before them.
+/// Stores the warp's scanned elements of a tile, with the prefix `before`.
 ///
 /// # Safety
-/// All lanes call it, with what [`scan_packs`] gave them. The output has the tile, and only this
-/// thread these elements of it, and the slots. `tile` is one.
+/// All lanes call it, with what [`scan_packs`] returned to them. The output contains the tile; only
+/// this thread has these elements of it, and the slots. `tile` can be read.
 #[inline(always)]
 pub(super) unsafe fn store_packs<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -426,7 +429,7 @@ pub(super) unsafe fn store_packs<T: Scalar, O: Op, const LANES: usize>(
     if len as usize >= warp_end::<LANES>(at) && to.addr().is_multiple_of(BYTES) {
         unrolled::<PACKS>(|k| {
             let to = to.wrapping_add((at + k * 32) * LANES);
-            // SAFETY: inside the output, as the tile is; packs are aligned, as its first one.
+            // SAFETY: the output contains the tile; its first pack is aligned, so all are.
             unsafe {
                 to.cast::<Pack<T, LANES>>()
                     .write(Pack(from_fn(|i| values[k][i])))

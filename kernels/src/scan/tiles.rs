@@ -1,31 +1,30 @@
-//! Long lines: one pass over memory by blocks that publish what their tiles come to.
+//! Long lines: one pass over memory by blocks that publish the totals of their tiles.
 //!
-//! A tile's results need what comes before it. It is read from memory in fixed places and combined
-//! in a fixed order, whatever has been published when: tiles form *runs* of 32, runs *groups* of 32.
-//! A tile publishes its own total, the last tile of a run the run's, the last tile of a group what
-//! comes before the next one. So each lane of a warp reads at most one tile's total of this run and
-//! one run's of this group, and the warp what comes before the group: three loads, five rounds of
-//! shuffles. Looking back until some prefix is found (Merrill and Garland, 2016) reads as much, but
-//! there the order of additions, and with it the bits of float sums, depend on who was first.
+//! A tile's results need its prefix, the total of all earlier tiles of the line. It is read from
+//! fixed places and combined in a fixed order, whatever has been published when: 32 tiles form a
+//! *run*, 32 runs a *group*. A tile publishes its own total, the last tile of a run the run's
+//! total, the last tile of a group the prefix of the next group. So each lane of a warp reads at
+//! most one tile's total of this run and one run's of this group, and the warp the group's prefix:
+//! three loads, five rounds of shuffles. Decoupled look-back (Merrill and Garland, 2016) reads as
+//! much, but there the order of additions, and with it the bits of float sums, depends on timing.
 //!
 //! - Tiles are taken by [tickets](super::words), so that a tile waits only for tiles of blocks that
-//!   run: the launch ends however few of its blocks are resident. Of all waiting tiles the first one
-//!   waits for nothing, and nothing of a tile waits for a later tile of its block.
-//! - A block has five tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
-//!   its total, looks back in the group for tile n − 2 and in the run for tile n − 1, while the
-//!   others scan and store tile n − 3. So what it looks for was published about one round before.
-//!   The copy of tile n + 1 is in flight, by `cp.async`.
-//! - The ninth warp's loads and its ticket are asked for before a round's first barrier and used
-//!   after it, so that no warp waits for memory there.
+//!   run: the launch ends however few of its blocks are resident. The earliest waiting tile never
+//!   has to wait, and no work on a tile waits for a later tile of the same block.
+//! - A block has five tiles in progress. In round n, eight warps sum tile n. The ninth warp
+//!   publishes its total, looks back in the group for tile n − 2 and in the run for tile n − 1,
+//!   while the others scan and store tile n − 3. So it looks for values that were published about
+//!   one round earlier. The copy of tile n + 1 is in flight, by `cp.async`.
+//! - The ninth warp issues its loads and takes its ticket before a round's first barrier, and uses
+//!   them after it, so that no warp waits for memory there.
 //! - Loads: a thread copies to shared memory, reads and stores the same packs: adjacent threads
-//!   adjacent packs (coalesced, no bank conflicts). Nobody else uses its slots, and no barrier is
-//!   needed for them: it waits for its own copies.
+//!   adjacent packs (coalesced, no bank conflicts). No other thread uses its slots, so they need no
+//!   barrier: the thread waits for its own copies.
 //! - A warp has 512 adjacent elements of 4 bytes, as four rows of 32 packs. It scans the rows'
 //!   packs by shuffles.
 //! - A round's first barrier orders the warps' totals before the ninth warp's reads. Its second one
-//!   orders these before the next totals, and what the ninth warp writes (what comes before each
-//!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
-//!   other places.
+//!   orders those reads before the next totals, and the ninth warp's writes (each warp's prefix,
+//!   the tile of a ticket) before the others' reads. In the meantime the others read other slots.
 //! - Where each tile has a block, [`scan_once`](super::once::scan_once) has no rounds.
 
 use cuda_std::async_copy::cp_async_wait_group;
@@ -42,16 +41,16 @@ use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
 use crate::reduce::Op;
 
-/// The tiles on a block's board: more than are under way.
+/// The tiles on a block's board: more than are in progress.
 const BOARD: usize = 8;
 
 /// # Safety
 /// The output has as many elements as the input; `before` and `after` have one for each line or
 /// none. `state` has [`state_len`](super::state_len) words, if that is not 0, which are zeros or
-/// what the last launch left. Nobody but this launch uses the outputs and the state. All threads of
-/// the launch call it: one row of blocks of [`THREADS`](super::THREADS) along x, with
-/// [`super::RING_BYTES`] of dynamic shared memory. 32 bits count its tiles and five times its
-/// blocks.
+/// what the last launch left. Only this launch uses the outputs and the state. All threads of the
+/// launch call it: one row of blocks of [`THREADS`](super::THREADS) along x, with
+/// [`super::RING_BYTES`] of dynamic shared memory. Its tiles plus five times its blocks fit into 32
+/// bits.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -66,7 +65,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let slots = dynamic_shared_mem::<Pack<T, LANES>>();
     let totals = shared_array![u64; WARPS].cast::<T>();
     let befores = shared_array![u64; 2 * WARPS].cast::<T>();
-    // The block's n-th tile, at n modulo its length.
+    // The block's n-th tile, at n modulo BOARD.
     let board = shared_array![Tile; BOARD];
     let tag = shared_array![u32; 1];
 
@@ -77,7 +76,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     let looks = warp == WARPS;
     let blocks = thread::grid_dim_x();
 
-    // Tiles that wait for no other are dealt in turn.
+    // Tiles that need no other tile are dealt to the blocks in turn, without tickets.
     let alone = each == 1;
     let tickets = Tickets {
         state,
@@ -85,8 +84,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         written: of.len() * published(each as usize) * words::<T>(),
         total: tiles.all + AHEAD as u32 * blocks,
     };
-    // SAFETY: all that the functions below ask for is promised by the caller or holds by the
-    // barriers in the file's header. All threads read the same of the board.
+    // SAFETY: the caller's promise, and the barriers in the file's header, give all that the
+    // functions below require. All threads read the same entries of the board.
     unsafe {
         let mut dealt = thread::block_idx_x();
         if thread == WARPS as u32 * 32 {
@@ -107,6 +106,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         if (AHEAD as u32..BOARD as u32).contains(&thread) {
             board.add(thread as usize).write(Tile::NONE);
         }
+        // Orders the board and the tag before all reads of them.
         thread::sync_threads();
         let nth = |n: usize| board.add(n % BOARD);
         let len_of = |n: usize| assume_block_uniform((*nth(n)).len);
@@ -117,7 +117,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         if !looks {
             unrolled::<FETCH>(|n| copy::<T, O, LANES>(of, nth(n), slots_of(n), at));
         }
-        // What the ninth warp knows of the tiles of the last round and of the one before.
+        // What the ninth warp knows of tiles n − 1 and n − 2.
         let mut last = Known::<T>::nothing::<O>();
         let mut waiting = last;
         let mut n = 0;
@@ -133,7 +133,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             let mut taken = 0;
             let takes = looks && len > 0 && lane == 0;
             if looks {
-                // What comes back is not used before the barrier: nobody waits for it there.
+                // The result is used only after the barrier, so that no thread waits for it here.
                 if takes && !alone {
                     taken = tickets.take();
                 }
@@ -145,6 +145,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                     totals.add(warp).write(total);
                 }
             }
+            // Orders the warps' totals before the ninth warp's reads.
             thread::sync_threads();
             if looks {
                 let mut next = Known::<T>::nothing::<O>();
@@ -157,7 +158,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                     }
                 }
                 let [tile, earlier] = [n + BOARD - 1, n + BOARD - 2];
-                // The earlier one first: what a tile waits for never waits for a later tile.
+                // The earlier tile first: no tile may wait for a later one.
                 if len_of(earlier) > 0 {
                     let tile = nth(earlier);
                     let before = in_group::<T, O>(&tiles, tile, words, found, waiting, lane);
@@ -194,6 +195,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                 }
                 copy::<T, O, LANES>(of, nth(n + FETCH), slots_of(n + FETCH), at);
             }
+            // Orders the ninth warp's reads of totals before the next round's totals, and its
+            // prefixes and tile before the others' reads.
             thread::sync_threads();
             n += 1;
         }
@@ -203,11 +206,11 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
 /// What the ninth warp knows of a tile.
 #[derive(Clone, Copy)]
 struct Known<T> {
-    /// In lane w, what the tile's elements before those of warp w come to.
+    /// In lane w, the total of the tile's elements before those of warp w.
     before_warp: T,
-    /// What all its elements come to.
+    /// The tile's total.
     own: T,
-    /// In lane 0, what the tiles before it in its run come to.
+    /// In lane 0, the total of the earlier tiles of its run.
     before_tile: T,
 }
 
@@ -222,8 +225,8 @@ impl<T: Scalar> Known<T> {
     }
 }
 
-/// What the ninth warp loaded when it looked: a tile's total in each lane, a run's total in each
-/// lane, what comes before the group.
+/// What the ninth warp loaded when it looked back: in each lane a tile's total and a run's, and the
+/// group's prefix.
 #[derive(Clone, Copy)]
 struct Found {
     tile: Loaded,
@@ -271,7 +274,7 @@ unsafe fn look<T: Scalar, O: Op>(
     found
 }
 
-/// Finds what comes before a tile in its run. The last tile publishes the run's total.
+/// Finds the total of the earlier tiles of a tile's run. The last tile publishes the run's total.
 ///
 /// # Safety
 /// All lanes of a warp call it, once for each tile.
@@ -285,8 +288,8 @@ unsafe fn in_run<T: Scalar, O: Op>(
     lane: u32,
 ) {
     let (mut total, mut has) = words.value(found.tile);
-    // SAFETY: the state has the tile's places. All lanes are here. Lane 0 alone writes the run's
-    // total, which no other tile does.
+    // SAFETY: the state has the tile's places. All lanes are here. Only lane 0, for this tile
+    // alone, writes the run's total.
     unsafe {
         let places = Places::of(tiles, tile.read());
         while !warp_vote_all(ALL, has) {
@@ -299,8 +302,8 @@ unsafe fn in_run<T: Scalar, O: Op>(
     }
 }
 
-/// What comes before a tile, in all lanes. The last tile of a group publishes what comes before the
-/// next one, the last of a line what comes after it.
+/// A tile's prefix, in all lanes. The last tile of a group publishes the prefix of the next group,
+/// the last of a line writes `after`.
 ///
 /// # Safety
 /// All lanes of a warp call it, once for each tile, after [`in_run`].
@@ -316,8 +319,8 @@ unsafe fn in_group<T: Scalar, O: Op>(
     let (of, each) = (&tiles.of, tiles.each as usize);
     let (mut total, mut has_total) = words.value(found.run);
     let (mut start, mut has_start) = words.value(found.group);
-    // SAFETY: the state has the tile's places. All lanes are here. Lane 0 alone writes what this
-    // tile completes, which no other tile does.
+    // SAFETY: the state has the tile's places. All lanes are here. Only lane 0, for this tile
+    // alone, writes the values that this tile completes.
     unsafe {
         let tile = tile.read();
         let (line, number) = (tile.line, tile.number as usize);

@@ -1,18 +1,19 @@
 //! The totals of a line's groups: a scan without an output, at the rate of a sum.
 //!
 //! Additions are those of [`tiles`](super::tiles), in their order, so a later piece starts with the
-//! bits that a scan of the whole line has there. Nothing is stored but one value a group, so there
-//! is nothing to wait for between two tiles:
+//! bits that a scan of the whole line has there. Only one value per group is stored, so there is
+//! nothing to wait for between two tiles:
 //!
-//! - A block takes a run of 32 tiles a ticket. Eight warps sum their parts of one tile after the
-//!   other, with [`AHEAD`] copies in flight and no barrier: a total of each warp and tile goes to
-//!   shared memory.
-//! - At the end of a run is the round's only barrier. It orders these totals before the ninth warp's
-//!   reads, and the ticket that the ninth warp wrote before the others' reads. While they sum the
-//!   next run, into the other half of the totals, the ninth warp folds this one: lane t has tile t.
-//! - The ninth warp publishes the run's total. That of a group's or line's last run finds those of
-//!   the runs before it, which other blocks publish, and writes the group's. It waits for earlier
-//!   tickets only, whose blocks run, so the launch ends.
+//! - Each ticket is a run of 32 tiles. Eight warps sum their parts of one tile after the other,
+//!   with [`AHEAD`] copies in flight and no barrier: a total for each warp and tile goes to shared
+//!   memory.
+//! - At the end of a run is the round's only barrier. It orders these totals before the ninth
+//!   warp's reads, and the ticket that the ninth warp wrote before the others' reads. While they
+//!   sum the next run, into the other half of the totals, the ninth warp folds this one: lane t has
+//!   tile t.
+//! - The ninth warp publishes the run's total. For the last run of a group or a line it also waits
+//!   for the totals of the earlier runs, which other blocks publish, and writes the group's total.
+//!   It waits for earlier tickets only, whose blocks run, so the launch ends.
 //! - Copies of the next run's first tiles start before the barrier: a block has tickets for it.
 
 use cuda_std::async_copy::cp_async_wait_group;
@@ -31,10 +32,10 @@ use crate::reduce::Op;
 
 /// Tiles whose copies are in flight while another one is summed.
 const AHEAD: usize = SLOTS - 1;
-/// Tickets that a block takes before it sums: copies in flight may be of as many runs, if each is
-/// one tile.
+/// Tickets that a block takes before it sums: if each run is one tile, the copies in flight belong
+/// to that many runs.
 const TICKETS: usize = AHEAD + 1;
-/// Runs that a block's threads know of: the one that is folded, those with tickets, and the one whose
+/// Runs on a block's board, at least: the one that is folded, those with tickets, and the one whose
 /// ticket is being taken.
 const BOARD: usize = 8;
 
@@ -81,9 +82,9 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
     let runs = tiles.each.div_ceil(RUN as u32);
     let all = of.len() as u32 * runs;
     let slots = dynamic_shared_mem::<Pack<T, LANES>>();
-    // Of warp w and tile t, at 32·w + t: the ninth warp's reads have no bank conflicts.
+    // Warp w's total of tile t, at 32·w + t: the ninth warp's reads have no bank conflicts.
     let sums = shared_array![u64; 2 * WARPS * RUN].cast::<T>();
-    // The block's n-th run, at n modulo its length.
+    // The block's n-th run, at n modulo BOARD.
     let board = shared_array![Run; BOARD];
 
     let thread = thread::thread_idx_x();
@@ -113,8 +114,8 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
         };
         Run::of(&tiles, ticket, runs, all)
     };
-    // SAFETY: all that the functions below ask for is promised by the caller or holds by the
-    // barriers in the file's header. All threads read the same of the board.
+    // SAFETY: the caller's promise, and the barriers in the file's header, give all that the
+    // functions below require. All threads read the same entries of the board.
     unsafe {
         let mut tag = 0;
         if folds && lane == 0 {
@@ -124,6 +125,7 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
                 n += 1;
             }
         }
+        // Orders the board before all reads of it.
         thread::sync_threads();
         let words = Words::new(state, warp_shuffle_idx(ALL, tag, 0, 32).0);
         let nth = |n: usize| board.add(n % BOARD);
@@ -131,7 +133,7 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
         let sums_of = |n: usize| sums.add(n % 2 * WARPS * RUN);
         let at = warp * 32 * PACKS + lane as usize;
         let slots_of = |n: usize| slots.add(n % SLOTS * PACKS * WARPS * 32 + at);
-        // The n-th tile from the start of a run on. There may be none, whose copy is an empty group.
+        // Starts the copy of the n-th tile after a run's start: an empty group if there is none.
         let start = |mut run: usize, mut n: u32, slot: usize| {
             let mut len = len_of(run);
             while len > 0 && n >= len {
@@ -152,7 +154,7 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
                 n += 1;
             }
         }
-        // Of the run, and of the block's tiles.
+        // The numbers of the block's run and of its tile.
         let (mut run, mut slot) = (0, 0);
         loop {
             let has = len_of(run) > 0;
@@ -179,6 +181,8 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
             if !has {
                 break;
             }
+            // Orders this run's totals before the ninth warp's reads, its reads of the last run's
+            // before the totals that overwrite them, and its new run before the others' reads.
             thread::sync_threads();
             run += 1;
         }
@@ -210,7 +214,7 @@ unsafe fn fold_run<T: Scalar, O: Op>(
             let four = |warp: usize| O::apply(pair(warp), pair(warp + 2));
             tile = O::apply(four(0), four(4));
         }
-        // The last tile's comes last, as where each tile folds those before it.
+        // The last tile's total is added last, as in `tiles`, where a tile folds the earlier ones.
         let own = warp_shuffle_idx(ALL, tile, run.tiles - 1, 32).0;
         let before = if lane + 1 < run.tiles {
             tile
@@ -220,7 +224,8 @@ unsafe fn fold_run<T: Scalar, O: Op>(
         let total = O::apply(fold::<T, O>(before), own);
 
         let (in_group, of_line) = (number % RUN, run.line as usize * runs as usize);
-        // Also the last run's, which no run reads: a launch writes all its words, see `words`.
+        // The last run's total too, though no run reads it: a launch writes all its words
+        // (`words`).
         if tiles.each > 1 && lane == 0 {
             words.put(of_line + number, total);
         }

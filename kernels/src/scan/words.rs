@@ -1,18 +1,19 @@
 //! Values that blocks publish to each other, and the tickets for their tiles.
 //!
 //! The first word of the state counts tickets in its low half and launches in its high half; the
-//! others hold published values. A word is half a value or a whole one of 32 bits, and the number
-//! of the launch that wrote it: its tag. One relaxed 64-bit access moves both, so that a reader sees
-//! either an old tag or the value, and nothing else needs an order.
+//! others hold published values. A word has 32 bits of a value, all or half of it, and the number
+//! of the launch that wrote it: its tag. One relaxed 64-bit access moves both, so that a reader
+//! sees either an old tag or the value, and nothing else needs an order.
 //!
-//! - Nothing is cleared between launches. Who takes a launch's last ticket, after which nobody takes
-//!   one, starts the count anew and raises the number: a launch may be repeated in a graph.
-//! - Numbers return after 2³² launches. A word that old must not be left, so a launch writes every
-//!   word that it has a place for, and one of the others by turns.
+//! - Nothing is cleared between launches. The thread that takes a launch's last ticket resets the
+//!   count and increments the launch number: a launch may be repeated in a graph.
+//! - Launch numbers repeat after 2³² launches. No word that old may remain, so a launch writes
+//!   every word that it has a place for, and one of the others in turn.
 //! - A state starts as zeros: no launch has the tag 0 before 2³² others.
-//! - With any other contents results are wrong, or tiles wait forever. But no tile is taken twice, so
-//!   there is no race: the count goes up by one a ticket, and back only from the last number of a
-//!   launch. A count that begins above the tiles' numbers gets there at most once before they come.
+//! - With any other contents results are wrong, or tiles wait forever. But no tile is taken twice,
+//!   so there is no race: the count grows by one per ticket, and is reset only at a launch's last
+//!   number. A count that starts above the tiles' numbers reaches that at most once before it wraps
+//!   to them.
 
 use core::hint::assert_unchecked;
 
@@ -65,8 +66,8 @@ impl Words {
         }
     }
 
-    /// What stands for value `index`. It may be loaded long before it is needed: [`value`](Self::value)
-    /// tells what it is.
+    /// Loads value `index`, published or not. It may be loaded long before it is needed:
+    /// [`value`](Self::value) says whether it was published.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
@@ -84,7 +85,7 @@ impl Words {
         }
     }
 
-    /// What stands for a published value that is this one.
+    /// A `Loaded` that stands for this value, as if it had been published.
     #[inline(always)]
     pub(super) fn known<T: Scalar>(self, value: T) -> Loaded {
         let (bits, tag) = (value.bits(), u64::from(self.tag) << 32);
@@ -103,7 +104,7 @@ impl Words {
     }
 }
 
-/// What was loaded for a value.
+/// The words that were loaded for a value.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded([u64; 2]);
 
@@ -111,7 +112,7 @@ pub(super) struct Loaded([u64; 2]);
 #[derive(Clone, Copy)]
 pub(super) struct Tickets {
     pub(super) state: *mut u64,
-    /// Words of the state, and those of them that this launch writes, all but the first.
+    /// Words of the state; and of these, beside the first, those that this launch writes.
     pub(super) len: usize,
     pub(super) written: usize,
     /// The tickets that are taken in the launch.
@@ -119,7 +120,7 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    /// Takes the next ticket: [`taken`](Self::taken) tells which, when it is needed.
+    /// Takes the next ticket. [`taken`](Self::taken) decodes the result when it is needed.
     ///
     /// # Safety
     /// Only the tickets of this launch and its published words use the state. Its blocks take

@@ -1,4 +1,4 @@
-//! Every block of Rust code of README and of the book, as somebody pastes it into a project: one
+//! Every block of Rust code of README and of the book, as a reader pastes it into a project: one
 //! module for each page. The build script writes them, and embeds their kernels; what README tests
 //! is tested here.
 

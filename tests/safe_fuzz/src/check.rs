@@ -12,9 +12,9 @@ pub struct Verdict {
     pub kernel: Kernel,
     /// One line for each finding; none when it is clean.
     pub findings: Vec<String>,
-    /// Threads did not all come to a barrier, or not all lanes to an operation of their warp.
+    /// Some threads missed a barrier, or some lanes an operation of their warp.
     pub diverged: bool,
-    /// A launch came to the limit of steps: what it would have done later is not known.
+    /// A launch reached the limit of steps: what it would have done later is unknown.
     pub unfinished: bool,
 }
 

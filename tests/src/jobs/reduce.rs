@@ -1,4 +1,4 @@
-//! Dot products, sums, minima and maxima of operands that tell kernels' mistakes: special values,
+//! Dot products, sums, minima and maxima of operands that reveal kernels' mistakes: special values,
 //! places in memory, magnitudes. A job's output is the blocks' partial results, folded as the host
 //! folds them.
 

@@ -95,6 +95,6 @@ fn a_products_ticket_of_any_number_makes_no_race() {
         assert!(c.iter().all(|&sum| sum <= 160.0), "{ticket}: {c:?}");
         assert_ne!(left, 0, "{ticket}");
     }
-    // Nobody was the last: C is what it was.
+    // No block was the last: C is unchanged.
     assert_eq!(few(SLICES).0, [0.0; 35]);
 }

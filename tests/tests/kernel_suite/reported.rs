@@ -4,8 +4,8 @@ use blockwise_tests::jobs;
 use blockwise_tests::ptx::files;
 use ptx_emulator::{CheckOptions, Finding, Limits, Module, Rule, Site};
 
-/// A broken kernel, the rule that it breaks, and a piece of the line where it shows; for a race
-/// also one of the other line.
+/// A broken kernel, the rule that it breaks, a piece of the line that is reported, and one of the
+/// other line if the report names two.
 const REPORTED: [(&str, Rule, &str, Option<&str>); 17] = [
     (
         "conv1d_early_return",
@@ -132,7 +132,7 @@ fn each_mistake_is_reported_at_its_lines() {
     }
 }
 
-/// Whether a piece of text stands in the line of the kernel's own file that a site names.
+/// Whether the line that a site names is in the kernel's own file and contains `text`.
 fn stands(kernel: &str, site: &Site, text: &str) -> bool {
     let name = format!("broken_kernels/src/{kernel}.rs");
     let path = format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"));

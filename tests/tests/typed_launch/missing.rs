@@ -1,5 +1,5 @@
-//! Threads that are gone: those left keep what is theirs. On a GPU only: the emulator reports a
-//! barrier that they cannot reach.
+//! Appending in a block of which threads have exited: the others' tickets stay exclusive. On a GPU
+//! only: the emulator reports the barrier that the exited threads do not reach.
 
 use blockwise::DeviceKind;
 use device_api::append_until_exit;
@@ -10,7 +10,7 @@ const THREADS: usize = 96;
 const TILE: usize = 2 * THREADS;
 const BLOCKS: usize = 2;
 
-/// What the threads append that have not met an element that `stop` divides.
+/// What is appended if each thread exits at its first element that `stop` divides.
 fn expected(x: &[u32], stop: u32) -> Vec<u32> {
     let mut kept = Vec::new();
     for (block, thread) in (0..BLOCKS).flat_map(|b| (0..THREADS).map(move |t| (b, t))) {
@@ -32,12 +32,13 @@ fn tickets_are_exclusive_when_threads_of_the_block_are_gone() {
     let x = Vec::from_iter(1..=1000_u32);
     for (device, module) in benches() {
         let on_device = device.upload(&x).unwrap();
-        // Many, one in each warp, thread 0 of the first block, and one at the end.
+        // Exits: of many threads; of one in each warp; of thread 0 of block 0, in its first round
+        // and in its second; of the last thread; of none.
         for stop in [3, 32, 97, 385, 1000, 2000] {
             let mut kept = device.zeros::<u32>(x.len()).unwrap();
             let mut count = device.zeros::<u64>(1).unwrap();
             let kernel = append_until_exit::on(&module).unwrap().grid(BLOCKS as u32);
-            // SAFETY: it asks nothing.
+            // SAFETY: the kernel has no safety conditions.
             let launched = unsafe { kernel.launch(&on_device, stop, (&mut kept, &mut count)) };
             let is_gone = x.iter().any(|x| x.is_multiple_of(stop));
             if device.properties().kind == DeviceKind::Emulator && is_gone {

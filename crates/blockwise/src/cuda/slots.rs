@@ -10,7 +10,7 @@ use cust::stream::Stream;
 
 use crate::busy;
 
-/// The slots that no call has. Copies may still use them.
+/// The slots that no call holds. Copies in flight may still use them.
 #[derive(Default)]
 pub(super) struct Staging(Mutex<VecDeque<Slot>>);
 

@@ -13,7 +13,7 @@ use super::{bytes_at, driver_error};
 use crate::backend::{ATTENTIVE, Arrival, STAGED};
 use crate::{Error, Result};
 
-/// Slots for copies. When all are in use, the host waits for one.
+/// The most slots. When copies use all of them, the host waits for one.
 const MOST: usize = 64;
 
 impl CudaContext {
@@ -101,7 +101,7 @@ impl CudaContext {
     fn slot(&self) -> Result<Slot> {
         let mut asked = 0;
         loop {
-            // Other threads look for slots too: the driver is asked without the lock.
+            // The driver is asked without the lock, which other threads want too.
             let (slot, others) = {
                 let mut slots = self.staging.lock();
                 (slots.pop_front(), slots.len())
@@ -137,7 +137,7 @@ impl CudaContext {
     }
 }
 
-/// What comes from the device.
+/// A copy from the device, in its slot.
 struct Fetched {
     slot: Option<Slot>,
     stream: Arc<Stream>,
@@ -158,7 +158,7 @@ impl Arrival for Fetched {
 
 impl Drop for Fetched {
     fn drop(&mut self) {
-        // Its event tells the next one to use it whether the copy has ended.
+        // The slot's next user learns from its event whether the copy has ended.
         self.context.staging.lock().extend(self.slot.take());
     }
 }

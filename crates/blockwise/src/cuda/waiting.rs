@@ -54,8 +54,8 @@ impl CudaContext {
         end.map_err(driver_error(self, "waiting for the GPU"))
     }
 
-    /// Waits for a stream, but only for a limited time once a kernel has panicked. Panics are not
-    /// taken.
+    /// Waits for a stream, but only for a limited time once a kernel has panicked. Leaves the
+    /// panics to be reported later.
     pub(super) fn settle(&self, stream: &Stream, listeners: &[Arc<Listener>]) -> Result<()> {
         self.settle_at(&self.end_of(stream)?, Some(stream), listeners, ATTENTIVE)
     }
@@ -116,7 +116,7 @@ impl CudaContext {
 }
 
 /// Terminates the kernels of this process by making another one fail: while a kernel runs, the
-/// driver frees nothing, not even at exit. An error has no one to go to.
+/// driver frees nothing, not even at exit. Errors are dropped.
 fn end_all_kernels(context: &Context) {
     const FAILING: &str =
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry fails() { trap; }\n";

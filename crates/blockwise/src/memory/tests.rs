@@ -1,4 +1,4 @@
-//! Reuse and order of memory, on a device that only writes down what it is asked for.
+//! Reuse and order of memory, on a device that only records its calls.
 
 use std::ffi::c_void;
 
@@ -12,7 +12,7 @@ type Log = Arc<Mutex<Vec<String>>>;
 struct Paper {
     log: Log,
     properties: DeviceProperties,
-    /// What is allocated, in bytes.
+    /// The allocated bytes.
     used: AtomicU64,
     next: AtomicU64,
 }
@@ -37,7 +37,7 @@ impl Backend for Paper {
             });
         }
         self.used.fetch_add(bytes, Ordering::Relaxed);
-        // The address says the size.
+        // The address contains the size.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.log).push(format!("alloc {bytes}"));
         Ok((bytes << 8) | number)
@@ -176,7 +176,7 @@ impl Queue for Line {
     }
 }
 
-/// A device with so much memory.
+/// A device with a given amount of memory.
 struct Test {
     core: Arc<Core>,
     log: Log,
@@ -222,7 +222,7 @@ impl Test {
         self.uses(queue, memory, true);
     }
 
-    /// What was written down since the last call.
+    /// The calls that were recorded since the last call of this.
     #[track_caller]
     fn says(&self, expected: &[&str]) {
         assert_eq!(std::mem::take(&mut *lock(&self.log)), expected);

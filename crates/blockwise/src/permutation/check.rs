@@ -1,11 +1,11 @@
 //! [`Check`]: whether numbers are a permutation, by their fingerprint.
 //!
-//! Numbers are those from 0 to n − 1 in some order if and only if the polynomial that is the product
-//! of all X + x equals the product of all X + i. A device computes both for one r, which is random.
-//! If the polynomials differ, so do the values, except with a probability below n / 2⁹⁸: the
-//! difference has a degree below n, so fewer than n / 4 irreducible factors of degree 4. r is a zero
-//! only if its f ([`Point`]) is one of these. Each f belongs to at most 4! of the 2¹⁰⁴ possible
-//! (a₀ … a₃), of which a quarter, and certainly an eighth, have an irreducible f.
+//! Numbers are those from 0 to n − 1 in some order if and only if the polynomial that is the
+//! product of all X + x equals the product of all X + i. A device computes both for one r, which is
+//! random. If the polynomials differ, so do the values, except with a probability below n / 2⁹⁸:
+//! the difference has a degree below n, so fewer than n / 4 irreducible factors of degree 4. r is a
+//! zero only if its f ([`Point`]) is one of these. Each f belongs to at most 4! of the 2¹⁰⁴
+//! possible (a₀ … a₃), of which a quarter, and certainly an eighth, have an irreducible f.
 //!
 //! The product of all r + i is known for some n. A check multiplies the numbers from its n to the
 //! next of these, as if they were given.
@@ -20,8 +20,8 @@ use crate::Result;
 use crate::backend::{Callable, Queue};
 use crate::unused::Block;
 
-/// Fours of numbers for each thread, if there are enough: at its end is a product, which costs as
-/// much as three of them.
+/// Groups of four numbers for each thread, if there are enough: a thread ends with a product that
+/// costs as much as three groups.
 pub(super) const FOURS: usize = 4;
 
 /// What a device keeps for its checks.
@@ -33,8 +33,8 @@ pub(crate) struct Check {
     pub(super) span: u32,
     /// The products of r + i for all i below multiples of the span.
     pub(super) known: Mutex<Vec<Element>>,
-    /// Memory for a launch of one column, whose counter is zero. While a check has it, there is
-    /// none; it comes back only if all went well.
+    /// Memory for a launch of one column, with its counter zero. `None` while a check uses it; a
+    /// check returns it only after success.
     pub(super) memory: Mutex<Option<Block>>,
 }
 
@@ -72,9 +72,9 @@ impl Check {
     /// Starts a kernel, which writes to `results`.
     ///
     /// # Safety
-    /// There are as many numbers at `numbers` as planned, aligned to 16 bytes, as much memory, whose
-    /// counters are zero, and an element for each column at `results`. All stay until the kernel has
-    /// finished.
+    /// `numbers` has the planned count, aligned to 16 bytes; the memory has the planned size, with
+    /// its counters zero; `results` has an element for each column. All stay allocated until the
+    /// kernel has finished.
     pub(super) unsafe fn start(
         &self,
         queue: &dyn Queue,

@@ -1,4 +1,4 @@
-//! PTX written by hand, and the devices that are there.
+//! PTX written by hand, and the available devices.
 
 use blockwise::{Argument, Buffer, Device, Module, Result, Shape};
 use cuda_std::launch::Write;

@@ -1,4 +1,4 @@
-//! The runtime library as its users call it, on every device that is there.
+//! The runtime library as its users call it, on every available device.
 
 mod common;
 mod device;

@@ -196,7 +196,7 @@ fn an_array_without_its_variable_is_named() {
     client.hang_up().expect("it ends well");
 }
 
-/// Lane 4 stores a value that nobody wrote: the stop shows lane 4, not the warp's first lane.
+/// Lane 4 stores an uninitialised value: the stop shows lane 4, not the warp's first lane.
 #[test]
 fn a_stop_at_a_finding_is_at_its_thread() {
     fn text() -> String {
@@ -459,7 +459,7 @@ fn a_session_that_pauses_or_disconnects_ends_well() {
     assert!(client.read().is_none());
 }
 
-/// The book's table of messages has requests that there are, in an order that works.
+/// The requests in the book's table of messages exist, and their order works.
 #[test]
 fn the_books_order_of_messages_holds() {
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/src/debugging.md");

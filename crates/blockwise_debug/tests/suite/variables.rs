@@ -1,5 +1,5 @@
-//! Variables of the source, from a PTX with debug information: each is what the kernel must hold, or
-//! is said to be optimised out.
+//! Variables of the source, from a PTX with debug information: each is what the kernel must hold,
+//! or is said to be optimised out.
 
 use crate::common::Client;
 use miniz_oxide::inflate::decompress_to_vec;
@@ -56,7 +56,7 @@ pub(crate) fn line(text: &str) -> u64 {
     at.expect(text) as u64 + 1
 }
 
-/// A session that stops where thread 37 of block 1 comes to a line.
+/// A session that stops where thread 37 of block 1 reaches a line.
 #[track_caller]
 fn at(text: &str) -> (Client, Value) {
     let mut client = Client::launched_from(launch, self::text, json!({}));

@@ -13,8 +13,8 @@ use super::seal::Unproven;
 use super::stream::{Stream, after, left};
 use crate::{Error, MeetingPlace};
 
-/// How much longer a late rank waits for rank 0's answer, and rank 0 at least for ranks to tell them
-/// that the meeting has failed.
+/// How much longer a late rank waits for rank 0's answer, and rank 0 at least for ranks to tell
+/// them that the meeting has failed.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Pause between two attempts.
@@ -76,7 +76,7 @@ impl Meeting {
         let begin = Instant::now();
         let mut guests: Vec<Option<Guest>> = (0..self.ranks).map(|_| None).collect();
         let refused = loop {
-            // Nobody waits for the others of a rank that was killed on the way.
+            // If a connected rank was killed, waiting for the others is pointless.
             if let Some(rank) = gone(&mut guests) {
                 break Some(format!("rank {rank} is gone: its connection was closed"));
             }

@@ -17,27 +17,29 @@ use super::{
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
-/// Nanoseconds of a launch that copies B before the product, and per row; bytes per nanosecond that
-/// it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
+/// The cost of copying B before the product: nanoseconds of the launch and of each row, and the
+/// bytes that it reads and writes per nanosecond: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for
+/// 8192 × 303.
 const COPY: f64 = 3200.0;
 const ROW: f64 = 0.8;
 const COPIED: f64 = 4000.0;
-/// The fraction of the time without a copy that a product with a copy may take.
+/// A copy of B is made only if the product then takes less than this fraction of the time without
+/// it.
 const WORTH: f64 = 0.97;
-/// A batch is cut into several slices only if the model's time for them is below this fraction of its
-/// time for one. Measured, one slice takes 0.87 to 0.95 of what the model says, several take all of
-/// it: 5 of 128 × 384 × 2176 take 40.3 µs in one slice, 46.2 in two.
+/// A batch is cut into several slices only if the model's time for them is below this fraction of
+/// its time for one. Measured, one slice takes 0.87 to 0.95 of what the model says, several take
+/// all of it: 5 of 128 × 384 × 2176 take 40.3 µs in one slice, 46.2 in two.
 const OF_BATCH: f64 = 0.92;
 
 /// The fastest method: copies of the operands where they pay, else a kernel, perhaps with a copy of
-/// B. What was asked for beside the kernel leaves no copies.
+/// B. No copies if the caller set any option.
 pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     let (problem, device) = (task.problem, task.device);
     if problem.settings[0] == 1 {
         return &TENSOR;
     }
     let of = extents(problem);
-    // A single call has the bits of many.
+    // `once` is ignored, so that a single call has the bits of repeated ones.
     let once = task.options.once;
     let open = Options {
         once,
@@ -59,8 +61,8 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     }
 }
 
-/// The fastest kernel for the type and the extents in at most `most` slices, by the model; of a batch
-/// of products, of the kernels that have batches.
+/// The fastest kernel in at most `most` slices, by the model; for a batch, only among the kernels
+/// that take batches.
 pub(super) fn kernel(
     problem: &Problem,
     most: usize,
@@ -76,7 +78,7 @@ pub(super) fn kernel(
     fastest_in(MATMUL.variants, of, problem.ty, most, device).unwrap_or(&TILED)
 }
 
-/// The fastest of these for a batch of products, if one of them is modelled and can.
+/// The fastest of these for a batch of products; `None` if the model covers none of them.
 pub(super) fn fastest_in(
     kernels: &[&'static Variant],
     (of, batch): ([usize; 3], usize),
@@ -125,7 +127,7 @@ pub(super) fn wide_fills(
     wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
 }
 
-/// Full waves of tiles of [`Tiles::Wide`]; none where they do not fit.
+/// The number of full waves of tiles of [`Tiles::Wide`]; 0 if these tiles do not fit the columns.
 pub(super) fn wide_waves([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> usize {
     let at_once = device.multiprocessors_to_fill() as usize;
     match Tiles::Wide.fit(cols) {
@@ -134,15 +136,15 @@ pub(super) fn wide_waves([rows, _, cols]: [usize; 3], device: &DeviceProperties)
     }
 }
 
-/// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take
-/// 2.8 times as long as slices, at 1500 × 1501 × 1502, which has 288 tiles, 219 µs instead of 193,
-/// at 2047 × 2049 × 2051 418 instead of 472 (H100).
+/// Whether there are enough tiles for copies of the operands to pay. With copies, 512 × 4099 × 513
+/// takes 2.8 times as long as in slices, 1500 × 1501 × 1502, which has 288 tiles, 219 µs instead of
+/// 193, and 2047 × 2049 × 2051 418 instead of 472 (H100).
 fn fills_without_slices([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> bool {
     let tiles = Tiles::Ragged.policy().tiles(rows, cols);
     tiles >= 3 * device.multiprocessors_to_fill() as usize
 }
 
-/// Whether a product that may have memory is one of copies of its operands.
+/// Whether a product that may use memory is computed from copies of its operands.
 pub(super) fn is_pitched(problem: &Problem, device: &DeviceProperties) -> bool {
     fills_without_slices(extents(problem), device) && pitched_pays(problem)
 }
@@ -155,8 +157,7 @@ pub(super) fn pitched_pays(problem: &Problem) -> bool {
         && of.iter().all(|&extent| extent >= PITCHED_FROM)
 }
 
-/// The slices of the kernel: those that were asked for, else those with which it is fastest, at
-/// most as many as there may be.
+/// The slices of the kernel: the requested number, else the fastest within the limit.
 pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let (of, device) = (extents(task.problem), task.device);
     let ([_, inner, cols], batch) = (of, task.problem.extents[3]);
@@ -208,7 +209,7 @@ fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProp
     copied + COPY + ROW * inner + moved / COPIED < WORTH * single
 }
 
-/// The nanoseconds of `sliced` in the fastest slices, at most `most`, of rows of B of this pitch.
+/// The nanoseconds of `sliced` in the fastest slices, at most `most`, if rows of B have this pitch.
 fn in_slices(
     of: [usize; 3],
     batch: usize,

@@ -1,13 +1,13 @@
 //! A model of a launch's time, by which the launcher chooses.
 //!
 //! The busiest multiprocessor decides: its blocks, each of which steps along the inner extent and
-//! then stores its tile. The constants of f32 are those with which the choices among the launches
-//! of 300 random shapes, timed on an H200, lose least (docs/log/2026-11-27-f32-choices.md): what is
-//! chosen takes 1.014 times as long as the fastest, on average, and 1.008 at 61 other shapes on an
-//! H100. Those of f64 fit 70 shapes on an H100, timed in one run with
-//! [`mma`](super::mma) and [`direct`](super::direct), with whose models they are compared
-//! (docs/log/2026-11-28-doubles-choice.md); those of `register-tile` but its launch, sweeps on an
-//! H200 (2026-11-23).
+//! then stores its tile. The constants of f32 make the best choices among the launches of 300
+//! random shapes, timed on an H200 (docs/log/2026-11-27-f32-choices.md): the chosen launch takes
+//! 1.014 times as long as the fastest, on average, and 1.008 at 61 other shapes on an H100. The
+//! constants of f64 fit 70 shapes on an H100, timed in one run with [`mma`](super::mma) and
+//! [`direct`](super::direct), with whose models they compete
+//! (docs/log/2026-11-28-doubles-choice.md). Those of `register-tile`, except its launch, fit sweeps
+//! on an H200 (2026-11-23).
 
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, slice_len};
@@ -31,9 +31,10 @@ pub(super) struct Cost {
     /// Blocks that fit a multiprocessor, if it matters: the blocks after the last whole wave leave
     /// most multiprocessors idle.
     resident: usize,
-    /// The start of a block, and the stores of a whole tile.
+    /// The start of a block.
     start: [f64; 2],
-    /// Third: of rows of C that are no whole packs, where B's were copied to some.
+    /// The stores of a whole tile; the third is for rows of C that are not whole packs, if B was
+    /// copied to rows that are.
     store: [f64; 3],
 }
 

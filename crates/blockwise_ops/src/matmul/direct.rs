@@ -74,7 +74,7 @@ fn team(inner: usize, slices: usize) -> u8 {
 /// Elements of the inner extent that a warp has in flight.
 const ROUND: usize = AT_ONCE * DEPTH;
 
-/// Whether there is such a kernel for the product.
+/// Whether the kernel can compute the product.
 pub(super) fn is_direct(problem: &Problem) -> bool {
     let (of @ [rows, _, cols], batch) = (extents(problem), problem.extents[3]);
     let counted = |tiles: DirectTiles| tiles.count(rows, cols).saturating_mul(batch) <= MOST;
@@ -93,25 +93,26 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
     rows.min(cols) <= THIN && is_long && is_direct(&problem) && !reads_twice(of)
 }
 
-/// Whether its fastest tiles, of eight columns, read an A twice that no cache holds: 6424 × 4024 ×
-/// 16 takes 123 µs (`mma` 75).
+/// Whether its fastest tiles, eight columns wide, would read A twice, and A is too large for the
+/// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75).
 fn reads_twice([rows, inner, cols]: [usize; 3]) -> bool {
     (NARROW + 1..=THIN).contains(&cols) && rows.saturating_mul(inner) > CACHED
 }
 
-/// The most rows or columns of such a product, and the inner extent above which it is one.
+/// `direct` is faster if the shorter side of C is at most THIN and the inner extent above
+/// THIN_INNER.
 const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
 const THIN_INNER: usize = 64;
-/// The same of each product of a batch: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147
+/// In a batch, from this inner extent on: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147
 /// times 1856 × 72 × 16 155 (75).
 const BATCH_INNER: usize = 128;
-/// The most rows and inner elements of products of a batch, and the columns from which on these are
-/// faster: 20 times 8 × 8 × 14680 takes 33 µs (`mma` 40), 46 times 16 × 48 × 3448 42 (34).
+/// In a batch also if rows and inner extent are at most SHORT, and columns at least LONG: 20 times
+/// 8 × 8 × 14680 takes 33 µs (`mma` 40), 46 times 16 × 48 × 3448 42 (34).
 const SHORT: usize = 8;
 const LONG: usize = 4096;
 
-/// Tiles of all products: a ticket each.
+/// The most tiles of all products: each has a ticket.
 pub(super) fn most_groups(problem: &Problem) -> usize {
     let [rows, _, cols] = extents(problem);
     let counts = DirectTiles::ALL.map(|tiles| tiles.count(rows, cols));
@@ -119,7 +120,7 @@ pub(super) fn most_groups(problem: &Problem) -> usize {
     most.saturating_mul(problem.extents[3])
 }
 
-/// The launch of the tiles and slices that were asked for, or of the fastest.
+/// Plans a launch with the requested tiles and slices, or with the fastest.
 pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let problem = task.problem;
     let ([rows, inner, cols], batch) = (extents(problem), problem.extents[3]);
@@ -147,7 +148,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     Ok(plan)
 }
 
-/// What was asked for, and the fastest of what was not.
+/// The requested tiles and slices, and the fastest for what was not requested.
 pub(super) fn chosen(task: &Task<'_>) -> Direct {
     let (of, batch) = (extents(task.problem), task.problem.extents[3]);
     let asked = task.options.instance.map(usize::from);
@@ -156,7 +157,8 @@ pub(super) fn chosen(task: &Task<'_>) -> Direct {
     fastest(of, batch, tiles, slices, MOST_SLICES, task.device).1
 }
 
-/// The nanoseconds of the fastest launch in at most `most` slices, if there is such a kernel.
+/// The nanoseconds of the fastest launch in at most `most` slices; `None` if the kernel cannot
+/// compute the product or is not to be chosen for it.
 pub(super) fn time_of(
     (of, batch): ([usize; 3], usize),
     most: usize,

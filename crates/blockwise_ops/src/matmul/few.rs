@@ -21,13 +21,13 @@ pub(super) enum Division {
     Columns { team: usize, packs: bool },
 }
 
-/// A launch, but for its slices.
+/// A launch, without its slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Few {
     /// Code and instance.
     pub which: [u8; 2],
-    /// Groups of a product's outputs, each of which a block owns, or several rows of threads of
-    /// one.
+    /// Groups of a product's outputs. A block owns one group, or several, each with some of its
+    /// rows of threads.
     pub groups: usize,
     /// Threads of a block that share a group, and groups of a block.
     pub block: [u32; 2],
@@ -54,7 +54,7 @@ impl Division {
         Self::all().position(|it| it == self).map(|at| at as u8)
     }
 
-    /// The one that was asked for, if it can compute the product, or the fastest.
+    /// The requested division, if it can compute the product, or the fastest.
     pub(super) fn of(task: &Task<'_>) -> Self {
         let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
         let batch = task.problem.extents[3];
@@ -131,13 +131,13 @@ const fn widest(bytes: usize) -> usize {
 /// The most products of a batch. Each is a layer of the grid along y, and CUDA allows this many.
 const MOST_BATCH: usize = 65_535;
 
-/// Whether there is such a kernel for the product.
+/// Whether the kernels can compute the batch.
 pub(super) fn is_few(problem: &Problem) -> bool {
     let ([rows, _, cols], bytes) = (extents(problem), problem.ty.bytes());
     problem.extents[3] <= MOST_BATCH && (rows <= most_rows(bytes) || cols <= most_cols(bytes))
 }
 
-/// Five rows of f64 and more are those of [`mma`](kernels::matmul::mma).
+/// From five rows of f64 on, [`mma`](kernels::matmul::mma) computes the product.
 const fn most_rows(bytes: usize) -> usize {
     match bytes {
         4 => few_rows::MOST_ROWS,
@@ -165,14 +165,15 @@ pub(super) fn pays(problem: &Problem) -> bool {
         return false;
     }
     if batch != 1 {
-        // The kernels that are faster for short rows have no batches, and tiles are mostly empty.
+        // The kernels that are faster for short rows do not take batches, and tiles would be mostly
+        // empty.
         let all = rows.saturating_mul(batch);
         let tiles_are_empty = rows <= MOST_OF_BATCH || all <= MOST_OF_MANY_COLS;
         return cols <= 8 || !by_columns || tiles_are_empty;
     }
     if by_columns {
-        // With shorter rows of A, most lanes have nothing to do. Many rows of more than eight
-        // columns read B from the L1 cache too often.
+        // With shorter rows of A, most lanes have nothing to do. With more than eight columns, many
+        // rows read B from the L1 cache too often.
         let many = rows > MANY_ROWS;
         return match cols {
             1 => inner > 8 || many,
@@ -193,7 +194,8 @@ pub(super) fn pays(problem: &Problem) -> bool {
     }
 }
 
-/// The most groups of outputs that a launch may have: a ticket each, if B is not aligned either.
+/// The most groups of outputs that a launch may have, whether B is aligned or not: each has a
+/// ticket.
 pub(super) fn most_groups(task: &Task<'_>) -> usize {
     let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
     let division = Division::of(task);
@@ -227,52 +229,52 @@ pub(super) fn fastest(
     (Division::Rows, wanted.clamp(1, ROWS_SLICES))
 }
 
-/// Blocks for a multiprocessor, the fewest elements of a slice, and the most slices, with five rows
-/// and more.
+/// From five rows on: blocks per multiprocessor, the fewest elements of a slice, and the most
+/// slices.
 const ROWS_BLOCKS: usize = 2;
 const ROWS_SHORTEST: usize = 128;
 const ROWS_SLICES: usize = 24;
 
-/// The most inner elements with which other kernels are faster, and the rows from which on they are
-/// not: f32 5000 × 20 × 3 takes 5.1 µs either way, 100,000 × 4 × 2 9.1 instead of 12.4.
+/// By columns: up to SHORT_ROW inner elements other kernels are faster, unless there are more than
+/// MANY_ROWS rows. f32 5000 × 20 × 3 takes 5.1 µs either way, 100,000 × 4 × 2 9.1 instead of 12.4.
 const SHORT_ROW: usize = 32;
 const MANY_ROWS: usize = 20_000;
-/// The same of five rows and more, and of more than eight: 8 × 80 × 128 takes 10.1 µs (`tiled`
-/// 7.5), 8 × 104 × 12,920 11.2 (11.9), 16 × 200 × 304 15.3 (`sliced` 9.4), 16 × 984 × 816 11.6
-/// (12.6).
+/// By rows: the inner extent up to which other kernels are faster, for five to EIGHT rows, with few
+/// and with many columns, and for more rows: 8 × 80 × 128 takes 10.1 µs (`tiled` 7.5), 8 × 104 ×
+/// 12,920 11.2 (11.9), 16 × 200 × 304 15.3 (`sliced` 9.4), 16 × 984 × 816 11.6 (12.6).
 const ROWS_SHORT: usize = 96;
 const MANY_SHORT: usize = 48;
 const EIGHT: usize = 8;
 const SIXTEEN_SHORT: usize = 400;
-/// The most rows with nine columns and more: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 ×
-/// 1000 × 16 95 (61).
+/// From nine columns on, the most rows: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 × 1000
+/// × 16 95 (61).
 const MOST_OF_MANY_COLS: usize = 4096;
-/// The most elements of A then, of f32: 1712 × 5056 × 16 takes 51.7 µs, `sliced` 34.
+/// And the most elements of A: f32 1712 × 5056 × 16 takes 51.7 µs, `sliced` 34.
 const MOST_OF_A: usize = 1 << 22;
-/// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
-/// times 320 × 256 × 16 309 (189).
+/// In a batch, the most rows of each product: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188),
+/// 756 times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
-/// Columns and elements of B from which on [`few_rows`] is faster with three and four rows of f32
-/// too, where groups of 128 bytes are the others: 4 × 2063 × 5416 takes 24.6 µs (29.7), but 2 × 4096
-/// × 4096 38.3 (37.3).
+/// The columns and elements of B from which on [`few_rows`] is faster for three and four rows of
+/// f32 too, compared with [`thin`] in groups of 128 bytes: 4 × 2063 × 5416 takes 24.6 µs (29.7),
+/// but 2 × 4096 × 4096 38.3 (37.3).
 const WIDE_COLS: usize = 2048;
 const WIDE_B: usize = 3 << 20;
-/// Whether groups of 512 bytes are faster than of 128, of rows of B that are whole packs: 2 × 6001 ×
-/// 2504 takes 28.0 µs with them and 33.0 without, 3 × 391 × 9064 12.0 and 12.9, but 3 × 12,288 ×
-/// 384 16.5 and 15.4, 1 × 2048 × 2944 15.6 and 14.6.
+/// Whether groups of 512 bytes are faster than groups of 128, if rows of B are whole packs: 2 ×
+/// 6001 × 2504 takes 28.0 µs with them and 33.0 without, 3 × 391 × 9064 12.0 and 12.9, but 3 ×
+/// 12,288 × 384 16.5 and 15.4, 1 × 2048 × 2944 15.6 and 14.6.
 fn is_long(inner: usize, of_row: usize) -> bool {
     of_row >= 24_000 || of_row >= 3000 && inner.saturating_mul(of_row) >= 30_000_000
 }
-/// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
-/// 7.3 µs (9.4).
+/// The columns from which on three and four rows of f64 with short sums are faster in `mma`: 3 × 50
+/// × 8573 takes 7.3 µs (9.4).
 const MANY_COLS: usize = 4096;
-/// The inner extent, of a batch of f64 and two to four columns, from which on tiles
+/// In a batch of f64 with two to four columns, the inner extent from which on tiles
 /// ([`direct`](super::direct)) are faster: 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 ×
-/// 5289 × 2 0.82 of the time. Single products are faster in tiles from five rows on, but for short
-/// sums: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
+/// 5289 × 2 0.82 of the time. Single products are faster in tiles from five rows on, except with
+/// short sums: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
 const LONG_ROW: usize = 1024;
 
-/// Whether the columns are few, and not rather the rows.
+/// Whether to compute by columns: the columns are few, and the rows are not the better choice.
 fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bool {
     let columns_of_few_rows = match batch {
         1 => rows > 1 && inner <= 2048,
@@ -290,7 +292,7 @@ fn rows_thin(
     at_once: usize,
 ) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
-    // Threads that share a row of B, each with a pack; one more where rows begin anywhere.
+    // Threads that share a row of B, each with a pack; one more if rows may begin anywhere.
     let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
     let narrow = if packs { 2 } else { 4 };
     let is_long = is_long(inner, cols.saturating_mul(bytes));

@@ -23,18 +23,18 @@ use crate::by_width::by_width;
 use crate::limits::blocks_for;
 use crate::operation::{Plan, Task, Variant};
 
-/// Plans a product of the operands themselves. With several slices it is the launch that computes
-/// their products.
+/// Plans a product of the operands themselves: with several slices, the launch that computes the
+/// slices' products.
 pub(super) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
     launch(task, task.problem.extents[2], [task.aligned; 3])
 }
 
-/// The same of a copy of B.
+/// The same with a copy of B.
 pub(super) fn of_copy(task: &Task<'_>) -> Result<Plan, LaunchError> {
     launch(task, pitch(task.problem.extents[2]), [true; 3])
 }
 
-/// Whether it is one launch, without memory.
+/// Whether the product is one launch without memory of its own.
 pub(super) fn is_one_slice(task: &Task<'_>) -> bool {
     choice::slicing(task).slices == 1
 }
@@ -44,7 +44,7 @@ pub(super) fn has_slices(kernel: &Variant) -> bool {
     has_cuts(kernel) || [&MMA, &FEW, &DIRECT].contains(&kernel)
 }
 
-/// Whether its instances are the slices' tiles.
+/// Whether the variant's instances are the tiles of `sliced`.
 pub(super) fn has_cuts(kernel: &Variant) -> bool {
     *kernel == SLICED || *kernel == SLICED_COPY
 }
@@ -165,7 +165,7 @@ pub(super) fn launch(
         let tiles = tiles.unwrap_or_else(|| mma::tiles(of, batch, slices, vectors, task.device));
         let tiles = tiles.with(vectors);
         let instance = match asked {
-            // A number that there is not is refused.
+            // A number without an instance is refused later.
             None => task.options.instance.unwrap_or(tiles as u8),
             Some(_) => tiles as u8,
         };
@@ -237,7 +237,7 @@ pub(super) fn by_blocks(
     blocks_of(task, which, tiles, threads, policy.shared_bytes())
 }
 
-/// Several whole products a block.
+/// Plans `small`: several whole products per block.
 pub(super) fn small(task: &Task<'_>) -> Result<Plan, LaunchError> {
     check(task)?;
     let problem = task.problem;

@@ -1,4 +1,5 @@
-//! The product's reference: sums in float64, each with the bound of any order of additions.
+//! The reference of matrix products: sums in float64, each with an error bound for any order of
+//! additions.
 
 use std::collections::HashMap;
 
@@ -32,13 +33,13 @@ fn of<T: Precision + Typed + Pod>(asked: &Asked<'_>) -> Result<Expected, LaunchE
             })
     };
     let (a, b) = (elements(0, "a")?, elements(1, "b")?);
-    // Columns of B, of which few elements are asked for at a time.
+    // Columns of B, kept for short runs: the next one may need the same columns.
     let mut columns = HashMap::new();
     let mut near = Vec::new();
     for run in asked.runs {
         let mut at = run.start;
         while at < run.end {
-            // Rows of all products of a batch.
+            // The row is counted through all products of the batch.
             let (row, first) = (at / cols, at % cols);
             let last = cols.min(first + run.end - at);
             let matrix = row / rows;
@@ -72,7 +73,7 @@ fn of<T: Precision + Typed + Pod>(asked: &Asked<'_>) -> Result<Expected, LaunchE
     Ok(Expected::Near(near))
 }
 
-/// Elements of a row that are computed together.
+/// Runs shorter than this are computed from columns of B, others from its rows.
 const FEW: usize = 4;
 
 #[cfg(test)]
@@ -81,7 +82,7 @@ mod tests {
     use crate::operation::Problem;
     use std::ops::Range;
 
-    /// By rows, by columns, and by runs that begin and end anywhere.
+    /// All outputs, one column, and runs that begin and end anywhere.
     #[test]
     fn any_run_of_outputs_has_the_oracles_values() {
         let (rows, inner, cols) = (5, 7, 9);

@@ -1,4 +1,4 @@
-//! Products with a short inner extent: which they are, and the shape of a block.
+//! Products with a short inner extent: when the kernel for them is used, and the shape of a block.
 
 use kernels::matmul::short::{DEPTH, HIGHEST, WIDEST, groups};
 
@@ -7,19 +7,19 @@ use super::{extents, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// Blocks that a launch has, if rows can be divided among more.
+/// Blocks take fewer rows until a launch has this many.
 const BLOCKS: usize = 120;
-/// Bytes of C from which on it is the fastest kernel: 398 × 4 × 771 takes 5.2 µs (`naive` 5.9), 300 ×
-/// 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4 (`naive` 6.4), 128 ×
-/// 8 × 128 4.6 (`tiled` 4.1).
+/// The bytes of C from which on the kernel is the fastest: 398 × 4 × 771 takes 5.2 µs (`naive`
+/// 5.9), 300 × 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4
+/// (`naive` 6.4), 128 × 8 × 128 4.6 (`tiled` 4.1).
 const LARGE: usize = 810_000;
 
-/// Whether there is such a kernel for the product.
+/// Whether the kernel can compute the product.
 pub(super) fn is_short(problem: &Problem) -> bool {
     is_one(problem) && extents(problem)[1] <= DEPTH
 }
 
-/// Whether it is the fastest, of products that have more than a few rows and columns.
+/// Whether the kernel is the fastest for a product with more than a few rows and columns.
 pub(super) fn pays(problem: &Problem) -> bool {
     let [rows, inner, cols] = extents(problem);
     let of_c = problem.bytes(rows.saturating_mul(cols));
@@ -32,8 +32,8 @@ pub(super) fn block(problem: &Problem) -> [usize; 2] {
     let packs = cols.div_ceil(lanes(bytes)) + 1;
     let wide = packs.next_power_of_two().clamp(4, WIDEST);
     let groups = by_width!(bytes, T => groups::<T>(cols, wide));
-    // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of 64;
-    // 1727 × 1 × 2863 10.4 and 9.8.
+    // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of
+    // 64; 1727 × 1 × 2863 10.4 and 9.8.
     let mut high = if inner <= 6 { HIGHEST / 2 } else { HIGHEST };
     while high > 32 && rows.div_ceil(high).saturating_mul(groups) < BLOCKS {
         high /= 2;

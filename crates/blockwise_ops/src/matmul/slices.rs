@@ -1,7 +1,7 @@
-//! Products with the memory that they need: for the products of slices of the inner extent, which
+//! Products that need memory of their own: for the products of slices of the inner extent, which
 //! are then added in order, by a second launch or by [tickets](kernels::matmul::ticket), and for a
-//! copy of B. If that memory is lacking and was not asked for, a
-//! method that needs none.
+//! copy of B. If there is no such memory, a method without it takes over, unless the caller chose
+//! the method.
 
 use std::num::NonZeroU32;
 
@@ -18,17 +18,17 @@ use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 struct Product {
     device: Device,
     variant: &'static Variant,
-    /// With the slices.
+    /// The options, with the number of slices filled in.
     options: Options,
-    /// The products of the slices, if there is more than one.
+    /// The products of the slices, if there are several slices.
     sums: Option<AnyBuffer>,
-    /// Where the launch itself adds them: zeros between launches.
+    /// If the launch itself adds the slices: its tickets, zeros between launches.
     tickets: Option<AnyBuffer>,
     copy: Option<Copies>,
 }
 
-/// Prepares a product in slices. One of which there are no slices, or for which there is no memory,
-/// is a single launch.
+/// Prepares a product in slices, or in a single launch if its variant has no slices or there is no
+/// memory.
 pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
     let mut product = Product {
         device: device.clone(),
@@ -44,7 +44,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
     Ok(Box::new(product))
 }
 
-/// Prepares a product in slices of a copy of B; of B itself where there is no memory.
+/// Prepares a product in slices of a copy of B, or of B itself if there is no memory.
 pub(super) fn hold_copy(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
     let mut product = Product {
         device: device.clone(),
@@ -68,7 +68,8 @@ pub(super) fn hold_copy(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held
 }
 
 impl Product {
-    /// With its slices; with one, if there is no memory for those that were chosen.
+    /// Sets the slices and allocates them. One slice, if there is no memory for more and the caller
+    /// left their number open.
     fn sliced(&mut self, task: &Task<'_>) -> Result<(), LaunchError> {
         let slicing = choice::slicing(task);
         if plan::has_cuts(task.variant) {
@@ -124,7 +125,7 @@ impl Held for Product {
         let on = (&self.device, stream);
         let cols = problem.extents[2];
         let (b, pitch) = match &mut self.copy {
-            // Its own limits are the product's.
+            // The grid cap of the product holds for the copy too.
             Some(copy) => {
                 let options = Options {
                     grid_cap: self.options.grid_cap,
@@ -159,7 +160,7 @@ impl Held for Product {
                 .with_after(tickets.as_view_mut());
             let started = plan.start(on, operands);
             if started.is_err() {
-                // Blocks may have taken some.
+                // Blocks may have taken some tickets.
                 tickets.fill_bytes(0)?;
             }
             return started.map(|()| Some(plan));
@@ -179,7 +180,7 @@ impl Held for Product {
     }
 }
 
-/// Bytes that move at a time.
+/// Bytes of a pack.
 const PACK: u64 = kernels::pack::BYTES as u64;
 
 /// `None` if there is no memory.

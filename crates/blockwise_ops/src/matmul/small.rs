@@ -1,4 +1,4 @@
-//! Batches of small products: which they are, and how much of them a block computes.
+//! Batches of small products: when the kernel for them is used, and how much a block computes.
 
 use kernels::matmul::small::{COLS, ROWS, THREADS, room, threads};
 
@@ -6,36 +6,39 @@ use super::{extents, few, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// The most shared memory of a block's operands, and of a run of rows with its B.
+/// The most bytes of shared memory for whole products, and for a run of rows of A with its B.
 const MOST_ROOM: usize = 64 << 10;
 const RUN_ROOM: usize = 32 << 10;
-/// The longest rows, and the most columns, of which a block takes runs.
+/// The longest inner extent, and the most columns, of a product whose rows are divided into runs.
 const RUN_INNER: usize = 32;
 const RUN_COLS: usize = 256;
-/// Blocks among which less is divided: they fill a large device twice.
+/// A block takes more than the least only while this many blocks remain: about two for each
+/// multiprocessor of a large device.
 const BLOCKS: usize = 256;
-/// The most rows or columns with which it is the fastest kernel: f64 has the tensor cores
-/// (docs/log/2026-11-27-batches.md).
+/// The longest side of C for which the kernel is the fastest with any inner extent. In f64, larger
+/// products go to the tensor cores (docs/log/2026-11-27-batches.md).
 const fn most_side(bytes: usize) -> usize {
     match bytes {
         4 => 128,
         _ => 16,
     }
 }
-/// The most rows or columns of matrices that fill no tile, however long the other side, and the
-/// longest sums of these; of others.
+/// C is thin if its shorter side is at most this: it fills no tile, however long the other side.
 const THIN: usize = 16;
+/// The longest sums of a thin product, and of any other, for which the kernel is the fastest beyond
+/// [`most_side`].
 const THIN_INNER: usize = 32;
 const SHORT_INNER: usize = 16;
-/// The longest sums of f64 in runs of rows, where products are few; and of f32 that [`few`] could take,
-/// in products of at most [`FEW_OUTPUTS`].
+/// In batches of fewer than [`BLOCKS`] products: the longest sums of a thin f64 product, and of an
+/// f32 product of at most [`FEW_OUTPUTS`].
 const FEW_INNER: usize = 8;
 /// The most outputs of an f32 product for which this kernel is faster than [`few`], if sums are
 /// short: 14 of 8 × 8 × 384 take 5.2 µs instead of 8.4, 24 of 28 × 6 × 2 5.8 instead of 7.0.
 const FEW_OUTPUTS: usize = 6000;
-/// The most rows of all products for which [`few`] is faster, if it can.
+/// The most rows of a whole batch, of at most eight columns, for which [`few`] is faster where it
+/// pays.
 const FEW_ROWS: usize = 6000;
-/// Threads that have outputs, below which longer sums than these take too long.
+/// With fewer threads of a block that own outputs, sums longer than [`SHORT`] take too long.
 const BUSY: usize = THREADS as usize / 2;
 const SHORT: usize = 64;
 
@@ -43,13 +46,13 @@ fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
     by_width!(bytes, T => room::<T>(of, each))
 }
 
-/// Whether there is such a kernel for the product.
+/// Whether the kernel can compute the batch.
 pub(super) fn is_small(problem: &Problem) -> bool {
     let ([rows, _, cols], run) = (extents(problem), run(problem));
     (run > 0 || rows == 0) && run.saturating_mul(cols) <= u32::MAX as usize
 }
 
-/// Whether it is the fastest.
+/// Whether the kernel is the fastest for the batch.
 pub(super) fn pays(problem: &Problem) -> bool {
     let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     if is_one(problem) || !is_small(problem) {
@@ -58,7 +61,8 @@ pub(super) fn pays(problem: &Problem) -> bool {
     let batch = problem.extents[3];
     let is_thin = rows.min(cols) <= THIN && inner <= THIN_INNER;
     let fits = rows.max(cols) <= most_side(bytes) || is_thin || inner <= SHORT_INNER;
-    // Few blocks leave a device idle, in which others divide the sums, or have smaller tiles.
+    // Few blocks leave a part of the device idle: other kernels then divide the sums, or have
+    // smaller tiles.
     let blocks = groups(problem).into_iter().product::<usize>();
     let is_filled = match bytes {
         _ if batch >= BLOCKS => true,
@@ -72,15 +76,16 @@ pub(super) fn pays(problem: &Problem) -> bool {
     fits && is_filled && (busy >= BUSY || inner <= SHORT)
 }
 
-/// Groups of products, and runs of rows.
+/// The blocks: groups of products along x, runs of rows along y.
 pub(super) fn groups(problem: &Problem) -> [usize; 2] {
     let [rows, ..] = extents(problem);
     let runs = rows.div_ceil(run(problem).max(1));
     [problem.extents[3].div_ceil(each(problem)), runs]
 }
 
-/// Rows of A that a block has at a time: all, or as many as it has threads for, where there are few
-/// blocks or shared memory has no room for all. 0 if it has no room for them either.
+/// Rows of A in a block's shared memory at a time. All rows, if they fit and either the batch has
+/// enough products or the product is not divided into runs; else a run, limited by the block's
+/// threads, its shared memory and [`BLOCKS`]. 0 if nothing fits.
 pub(super) fn run(problem: &Problem) -> usize {
     let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     let batch = problem.extents[3];
@@ -96,8 +101,7 @@ pub(super) fn run(problem: &Problem) -> usize {
     run.min(fit).min(rows)
 }
 
-/// Products of a block: as many as its threads have outputs for, shared memory has room for, and
-/// leave enough blocks.
+/// Products per block: limited by its threads, its shared memory and [`BLOCKS`].
 pub(super) fn each(problem: &Problem) -> usize {
     let batch = problem.extents[3];
     most_each(problem).min(batch / BLOCKS).max(1)
@@ -142,14 +146,14 @@ mod tests {
     #[test]
     fn runs_of_rows_leave_enough_blocks_and_fit() {
         for (ty, batch, extents, expected) in [
-            // Whole products of many, and of sums that are too long.
+            // All rows: of large batches, and where sums or rows of C are too long for runs.
             (Type::F32, 256, [300, 8, 8], 300),
             (Type::F32, 3, [100, 33, 8], 100),
             (Type::F32, 3, [2000, 33, 8], 0),
             (Type::F32, 3, [2000, 8, 257], 0),
             (Type::F32, 3, [5, 0, 7], 5),
             (Type::F32, 1, [1 << 20, 0, 0], 1 << 20),
-            // As many rows as threads have outputs for, as shared memory has room for, or fewer.
+            // Runs limited by threads, by shared memory, by the number of blocks, and by the rows.
             (Type::F32, 4, [190_160, 8, 8], 512),
             (Type::F32, 400, [1000, 32, 8], 248),
             (Type::F64, 400, [1000, 32, 8], 120),

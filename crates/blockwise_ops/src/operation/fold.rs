@@ -1,5 +1,4 @@
-//! Operations whose result is one number: a problem's parts have totals, which are merged in order
-//! and rounded once.
+//! Reductions: each part of a problem has a total, and totals are merged in order and rounded once.
 
 use blockwise::Type;
 
@@ -19,37 +18,37 @@ named_enum! {
     }
 }
 
-/// How a problem is folded to one number. Along an axis it has a result for each line instead.
+/// How a problem is folded to one number, or, along an axis, to one for each line.
 ///
-/// A launch leaves the results of its blocks, [`bytes`](Self::bytes) each, where
-/// [`Operands::after`](super::Operands::after) says.
+/// A launch writes its blocks' results, [`bytes`](Self::bytes) each, to
+/// [`Operands::after`](super::Operands::after).
 pub struct Fold {
     /// How totals are merged.
     pub by: Reduction,
-    /// Whether the result is an index, of an extreme: no number that its totals come to.
+    /// Whether the result is the index of an extreme, not the extreme itself.
     pub is_index: bool,
-    /// Whether all elements are folded, not those of each line along an axis.
+    /// Whether a problem folds all elements to one number, not each line along an axis.
     pub is_whole: fn(&Problem) -> bool,
     /// Bytes of a block's result.
     pub bytes: fn(Type) -> usize,
-    /// How many results a launch leaves for the host to merge, the first ones of its blocks.
+    /// The number of results that the host merges: those of a launch's first blocks.
     pub results: fn(&Plan) -> usize,
-    /// What such results come to, rounded.
+    /// Merges these results and rounds the sum or extreme.
     pub number: fn(&Problem, &[u8]) -> Result<AnyArray, LaunchError>,
-    /// What a result may be off before it is rounded, as a part of the sum of its terms' magnitudes;
+    /// The largest error of a result before rounding, relative to the sum of its terms' magnitudes;
     /// `None` if it is exact.
     pub error: fn(&Task<'_>) -> Option<f64>,
-    /// Roundings from a term to the sum, for a given number of terms, as other libraries add them.
+    /// The most roundings between a term and the sum in other libraries, by the number of terms.
     pub path: fn(usize) -> usize,
 }
 
 impl Fold {
-    /// Bytes of the results of a launch's blocks.
+    /// Bytes of the results of all blocks of a launch.
     pub fn room(&self, problem: &Problem, plan: &Plan) -> usize {
         plan.launch.grid[0] as usize * (self.bytes)(problem.ty)
     }
 
-    /// Bytes of those that the host merges.
+    /// Bytes of the results that the host merges.
     pub fn left(&self, problem: &Problem, plan: &Plan) -> usize {
         (self.results)(plan) * (self.bytes)(problem.ty)
     }

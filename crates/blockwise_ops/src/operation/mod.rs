@@ -42,7 +42,7 @@ pub(crate) use call::enqueue_part;
 pub(crate) use order::order;
 pub(crate) use variant::{raw_kernel, raw_words};
 
-/// Poses a problem: the type that is computed with, the operands' shapes, and the settings.
+/// Poses a problem from the type of the computation, the operands' shapes, and the settings.
 pub type Pose = fn(Type, &[&[usize]], &Given) -> Result<Posed, LaunchError>;
 
 /// An operation.
@@ -55,13 +55,13 @@ pub struct Operation {
     pub operands: &'static [Operand],
     /// What a caller may choose; in [`Problem::settings`] in this order.
     pub settings: &'static [Setting],
-    /// What it gives, in a few words.
+    /// The result, in a few words.
     pub result: &'static str,
-    /// The type that is computed with, of the operands' own.
+    /// The type of the computation, from the operands' types.
     pub types: fn(&[Type], &Given) -> Type,
     /// What `types` changes, in a line; empty if it changes nothing.
     pub widens: &'static str,
-    /// The result's type, of the type that is computed with.
+    /// The result's type, from the type of the computation.
     pub gives: fn(Type) -> Type,
     /// The extents that tables, profiles and predictions name.
     pub sizes: &'static [Size],
@@ -71,7 +71,7 @@ pub struct Operation {
     pub pose: Pose,
     /// The operands' lengths.
     pub lens: fn(&Problem) -> Lens,
-    /// The least that has to be done.
+    /// The least work that the problem needs.
     pub work: fn(&Problem) -> Work,
     /// The reference.
     pub reference: fn(Asked<'_>) -> Result<Expected, LaunchError>,
@@ -252,8 +252,7 @@ pub struct Carry {
     pub align: fn(Type) -> usize,
     /// Folds the bytes of totals, in order. `None` if there are none.
     pub fold: fn(&Problem, &[u8]) -> Option<Vec<u8>>,
-    /// What two parts come to, one after the other, from what the reference left of each in
-    /// [`Asked::before`].
+    /// Joins two successive parts: their [`Asked::before`], as the reference left it for each.
     pub joined: fn(&Problem, [u64; 4], [u64; 4]) -> [u64; 4],
 }
 
@@ -266,17 +265,17 @@ pub struct Bench {
     /// The largest extents of shapes that are drawn at random: 20,000 for a matrix' sides, and for
     /// a vector as many elements as such a matrix has.
     pub drawn: &'static [usize],
-    /// Of an operation with batches, or on each row of a matrix: what these are called in tables,
-    /// and the most products or rows of one that are drawn. Their sizes have that number before the
+    /// For an operation with batches, or on each row of a matrix: their name in tables, and the
+    /// most products or rows of one that are drawn. Their sizes have that number before the
     /// extents.
     pub batch: Option<(&'static str, usize)>,
-    /// What the numbers are like.
+    /// The distribution of the numbers.
     pub numbers: Numbers,
-    /// Types of which every variant is timed, beside the first one's.
+    /// Types for which every variant is timed, besides the first one of `types`.
     pub every: &'static [Type],
 }
 
-/// What random numbers are like.
+/// The distribution of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numbers {
     /// Whole numbers from −8 to 8. Their sums, and the sums of their products, are exact in `f32`
@@ -299,7 +298,7 @@ pub struct Case {
     pub settings: &'static [[u8; 2]],
     /// Blocks along each dimension of the grid, at most.
     pub grid_cap: Option<u32>,
-    /// Whether it is launched with a block more along each dimension, too, which the contracts of
+    /// Whether it is also launched with one more block along each dimension, which the contracts of
     /// its variants must allow.
     pub spare: bool,
     /// Threads of a block, where the variant leaves them open.
@@ -362,7 +361,7 @@ impl Case {
         Self { count, ..self }
     }
 
-    /// The same, also with a block more along each dimension.
+    /// The same, also with one more block along each dimension.
     #[must_use]
     pub const fn spare(self) -> Self {
         Self {
@@ -380,8 +379,8 @@ pub struct Asked<'a> {
     pub inputs: &'a [AnyArray],
     /// Runs of outputs, in ascending order.
     pub runs: &'a [Range<usize>],
-    /// Of an operation whose parts are [carried](Parts::Carried), what the parts before this one
-    /// came to: zeros before the first.
+    /// If parts are [carried](Parts::Carried): the result of all earlier parts, zeros before the
+    /// first.
     pub before: &'a mut [u64; 4],
 }
 
@@ -395,7 +394,7 @@ pub enum Expected {
 }
 
 impl Operation {
-    /// What is expected of a variant: the reference, and what this variant may be off beyond that.
+    /// The expected outputs of a variant: the reference, with the variant's own error added.
     ///
     /// # Errors
     /// Those of the [reference](Self::reference).
@@ -468,7 +467,7 @@ pub struct Near {
     pub value: f64,
     /// The largest error that a correct kernel may have.
     pub tolerance: f64,
-    /// The sum of its terms' magnitudes: what the error of another sum of them grows with.
+    /// The sum of its terms' magnitudes, to which the error of any sum of them is proportional.
     pub magnitude: f64,
     /// Roundings between a term and the sum of a reference: its terms, if it may add them one by
     /// one.

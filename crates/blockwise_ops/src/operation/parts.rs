@@ -5,9 +5,9 @@ use blockwise::DeviceProperties;
 use super::{Operation, Options, Parts, Problem, Task, Variant, choose};
 use crate::LaunchError;
 
-/// The options for runs of a problem's outputs ([`Parts::Windows`]): the kernel of the whole, so
-/// that parts have its bits; the fastest of those that add alike, if that one computes no parts.
-/// `None` if it was asked for.
+/// The options for runs of a problem's outputs ([`Parts::Windows`]): the kernel of the whole
+/// problem, so that parts have its bits. If that kernel computes no parts: the fastest kernel that
+/// adds in the same order, or `None` if the caller chose it.
 ///
 /// # Errors
 /// A variant of another operation, and an operation that is not divided so.

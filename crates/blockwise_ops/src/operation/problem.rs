@@ -7,15 +7,15 @@ use blockwise::Type;
 /// An operation's type, extents and settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// The type that is computed with.
+    /// The type of the computation.
     pub ty: Type,
     /// The operation's own extents, in its own order; 1 beyond them.
     pub extents: [usize; 4],
     /// For each [setting](super::Setting) the index of its value; beyond them what
     /// [`pose`](super::Operation::pose) says.
     pub settings: [u8; 2],
-    /// Of an operation on each row of matrices, the rows of its operands: as many, or one that the
-    /// others share. 1 of all others.
+    /// For an operation on each row of matrices: each operand's number of rows, or 1 if its row
+    /// serves all rows. For any other operation 1.
     pub rows: [usize; 2],
 }
 
@@ -78,7 +78,7 @@ impl Problem {
     }
 }
 
-/// What a caller sets beside the operands.
+/// What a caller sets besides the operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Given {
     /// For each setting but an axis the index of its value.
@@ -105,7 +105,7 @@ pub struct Lens {
     pub output: usize,
 }
 
-/// What has to be done at least.
+/// The least work that a problem needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Bytes: each input read once, each output written once.

@@ -31,16 +31,16 @@ pub struct Variant {
     pub tweaks: fn(&Task<'_>) -> Vec<(Options, String)>,
     /// Nanoseconds of a launch by its model; `None` where it is not to be chosen.
     pub model: Option<fn(&Task<'_>) -> Option<f64>>,
-    /// What each output that is asked for may be off beyond the reference's tolerance, of a variant
-    /// whose error is not that of a sum.
+    /// For a variant whose error is not that of a sum: the error of each requested output beyond
+    /// the reference's tolerance.
     pub error: Option<fn(&Asked<'_>) -> Vec<f64>>,
-    /// Whether it is for such a problem: tables and profiles leave it out of others.
+    /// Whether it is meant for a problem: tables and profiles omit it for others.
     pub worth: fn(&Problem) -> bool,
     /// Whether it is emulated only when asked for by name, because it takes long.
     pub on_request: bool,
-    /// Whether one that is [held](Self::hold) is a single launch without memory here.
+    /// Whether a variant with [`hold`](Self::hold) is a single launch without memory for a task.
     pub alone: fn(&Task<'_>) -> bool,
-    /// What its family knows of it beside.
+    /// A further value that its family's functions use.
     pub traits: Option<&'static (dyn Any + Send + Sync)>,
 }
 
@@ -150,19 +150,19 @@ impl Variant {
         self
     }
 
-    /// The same with what its family's functions ask of it: see [`trait_of`](Self::trait_of).
+    /// The same with a value for its family's functions: see [`trait_of`](Self::trait_of).
     #[must_use]
     pub const fn with(mut self, traits: &'static (dyn Any + Send + Sync)) -> Self {
         self.traits = Some(traits);
         self
     }
 
-    /// What its family knows of it, if that is of this type.
+    /// The value for its family's functions, if it is of this type.
     pub fn trait_of<T: Any>(&self) -> Option<&'static T> {
         self.traits?.downcast_ref()
     }
 
-    /// Whether it is a way to do an operation.
+    /// Whether it is a variant of an operation.
     pub fn is_of(&self, operation: &Operation) -> bool {
         let listed = || operation.variants.contains(&self);
         match self.tier {
@@ -171,7 +171,7 @@ impl Variant {
         }
     }
 
-    /// Nanoseconds of a launch by its model, if it has one and is to be chosen.
+    /// Nanoseconds of a launch by its model; `None` if it has none or is not to be chosen.
     pub fn nanoseconds(&'static self, task: &Task<'_>) -> Option<f64> {
         let model = self.model.filter(|_| self.takes(task.problem.ty))?;
         model(&task.of(self))
@@ -299,7 +299,7 @@ pub struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Of a launch without memory of its own, of a whole problem.
+    /// The operands of a launch for a whole problem, without memory of its own.
     pub(crate) fn of(problem: Problem, inputs: &'a [AnyView<'a>], output: AnyViewMut<'a>) -> Self {
         Self {
             problem,
@@ -317,13 +317,13 @@ impl<'a> Operands<'a> {
         Self { memory, ..self }
     }
 
-    /// The same with what [earlier parts](Self::before) left.
+    /// The same with the result of [earlier parts](Self::before).
     pub(crate) fn with_before(self, before: AnyView<'a>) -> Self {
         let before = Some(before);
         Self { before, ..self }
     }
 
-    /// The same with room for what [later parts](Self::after) begin with.
+    /// The same with room for the result that [later parts](Self::after) start from.
     pub(crate) fn with_after(self, after: AnyViewMut<'a>) -> Self {
         let after = Some(after);
         Self { after, ..self }
@@ -361,7 +361,7 @@ impl Options {
     }
 }
 
-/// What a plan follows from.
+/// All that determines a plan.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     /// The problem.
@@ -372,7 +372,7 @@ pub struct Task<'a> {
     pub device: &'a DeviceProperties,
     /// Whether every operand begins at a multiple of 16 bytes.
     pub aligned: bool,
-    /// Whether there is no output: what is asked for are the totals of a part.
+    /// Whether only the totals of a part are wanted, without an output.
     pub totals: bool,
     /// The variant.
     pub variant: &'static Variant,
@@ -400,7 +400,7 @@ impl Plan {
 }
 
 impl<'a> Task<'a> {
-    /// Of operands that begin at whole packs.
+    /// A task whose operands begin at whole packs.
     pub fn new(
         variant: &'static Variant,
         problem: &'a Problem,
@@ -460,7 +460,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// A plan with this many one-dimensional blocks, or as many as the cap and the device allow.
+    /// A plan with this many one-dimensional blocks, or with fewer if the cap or the device require
+    /// it.
     ///
     /// # Errors
     /// As for [`plan_1d`](Self::plan_1d).
@@ -478,7 +479,7 @@ impl<'a> Task<'a> {
         Ok(Plan { launch, kernel })
     }
 
-    /// The same with as many layers of blocks, along y and z: each row of a matrix has its own,
+    /// The same with this many layers of blocks along y and z: one for each row of a matrix,
     /// whatever the cap.
     ///
     /// # Errors
@@ -618,7 +619,8 @@ macro_rules! raw_kernel {
 }
 pub(crate) use raw_kernel;
 
-/// A kernel for each width of word: `words!([u32 u64], [code, instance], handle, |of, T| (arguments))`.
+/// A kernel for each width of word: `words!([u32 u64], [code, instance], handle, |of, T|
+/// (arguments))`.
 #[macro_export]
 macro_rules! words {
     ([$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {

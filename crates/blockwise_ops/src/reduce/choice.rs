@@ -2,10 +2,10 @@
 //!
 //! The last block of [`single`](kernels::reduce::single) waits for the others' results and folds
 //! them, which takes 1.3 to 1.7 µs longer than leaving them to the host, which copies a result in
-//! any case (H200, 2026-11-23). Of arrays that take hundreds of µs `single` is 1 % slower, since
-//! its threads count in 64 bits ([`policy`](kernels::reduce::policy)). Of short ones `shuffle` is
-//! slower: the time before sums were exact over that of each, cold as `blockwise bench` launches
-//! them (H200, 2026-11-27):
+//! any case (H200, 2026-11-23). For arrays that take hundreds of µs `single` is 1 % slower, since
+//! its threads count in 64 bits ([`policy`](kernels::reduce::policy)). For short ones `shuffle` is
+//! slower. The table has the time before sums were exact over the time of each kernel, cold as
+//! `blockwise bench` launches them (H200, 2026-11-27):
 //!
 //! | | sum `f32` | dot `f32` | min `f32` | sum `f64` | dot `f64` | min `f64` |
 //! | --- | --- | --- | --- | --- | --- | --- |

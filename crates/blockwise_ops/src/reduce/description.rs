@@ -1,4 +1,4 @@
-//! What sums, minima, maxima and dot products are, as data.
+//! The descriptions of sums, means, minima, maxima and dot products.
 
 use blockwise::Type;
 use kernels::reduce::Twofold;
@@ -35,7 +35,7 @@ fn pose(ty: Type, code: Code, shapes: &[&[usize]], given: &Given) -> Result<Pose
     Ok(Posed { problem, result })
 }
 
-/// Sums are wider than their terms, where those are narrow.
+/// The type of a sum: wider than narrow terms.
 fn wider(types: &[Type], _: &Given) -> Type {
     let kinds = types.iter().map(|ty| match ty {
         Type::F16 | Type::F32 => Type::F32,
@@ -51,7 +51,7 @@ fn wider(types: &[Type], _: &Given) -> Type {
     promoted.unwrap_or(Type::F64)
 }
 
-/// Means of integers are those of `f64`, as in NumPy.
+/// The type of a mean: `f64` for integers, as in NumPy.
 fn divided(types: &[Type], _: &Given) -> Type {
     match types[0] {
         Type::F16 | Type::F32 => Type::F32,
@@ -59,7 +59,7 @@ fn divided(types: &[Type], _: &Given) -> Type {
     }
 }
 
-/// What is compared only stays as it is; these are the types that kernels compare in.
+/// The type in which kernels compare. Elements themselves keep their type.
 fn compared(types: &[Type], _: &Given) -> Type {
     match types[0] {
         Type::F16 | Type::F32 => Type::F32,
@@ -115,7 +115,7 @@ const fn fold(by: Reduction, is_index: bool, path: fn(usize) -> usize) -> Fold {
     }
 }
 
-/// What all have in common.
+/// The description that all reductions share.
 const fn reduction(
     name: &'static str,
     about: &'static str,
@@ -224,7 +224,7 @@ const fn reduction(
 const SIZES: &[&[usize]] = &[&[1 << 20], &[1 << 29]];
 const LARGE: &[&[usize]] = &[&[1 << 27]];
 
-/// Sizes around the blocks of the default threads. Tiles of packs, and what tells totals apart, need
+/// Sizes around the blocks of the default threads. Tiles of packs, and distinguishable totals, need
 /// operands and launches of their own.
 const EDGES: &[&[usize]] = &[&[1], &[2], &[255], &[256], &[257], &[509], &[1031]];
 

@@ -1,4 +1,4 @@
-//! What sets the kernels of whole arrays apart, as far as their plans and errors go.
+//! The differences between the kernels of whole arrays that plans and errors depend on.
 
 use crate::operation::{Kernel, Task};
 

@@ -43,7 +43,7 @@ impl Code {
         }
     }
 
-    /// The code of the kernels that do it: one kernel is for minima and maxima.
+    /// The code of the kernels: one kernel computes minima and maxima.
     pub(super) const fn of_kernel(self) -> u8 {
         match self {
             Self::Sum | Self::Mean => 0,
@@ -95,7 +95,7 @@ pub(super) fn problem(ty: Type, code: Code, way: Way, axis: Axis) -> Result<Prob
     })
 }
 
-/// What a kernel of extremes is given as `flip`, for elements of type `T`; 0 where it adds.
+/// The argument `flip` of a kernel for elements of type `T`; 0 if it adds.
 pub fn flip<T>(problem: &Problem) -> u64 {
     match Code::of(problem) {
         Code::Sum | Code::Dot | Code::Mean => 0,
@@ -104,7 +104,7 @@ pub fn flip<T>(problem: &Problem) -> u64 {
     }
 }
 
-/// What a kernel along an axis is given as `how`: what a sum is divided by, or `flip`.
+/// The argument `how` of a kernel along an axis: the divisor of a sum, or `flip`.
 pub(super) fn how<T>(problem: &Problem) -> u64 {
     match Code::of(problem) {
         Code::Mean => problem.extents[0] as u64,

@@ -1,4 +1,4 @@
-//! What the rows of kernels of whole arrays are made of, here and in other crates: see
+//! The parts of the kernel tables for whole arrays, here and in other crates: see
 //! [`reductions!`](crate::reductions).
 
 use blockwise::{AnyViewMut, Error, Plain, ViewMut};

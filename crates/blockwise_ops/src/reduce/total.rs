@@ -98,7 +98,7 @@ impl<T: Number> Total<T> {
         T::rounded(self.0)
     }
 
-    /// What all terms of a problem come to: the nearest number to their total, or to their mean.
+    /// The result of a problem with this total: the nearest number to the total, or to the mean.
     pub fn result(self, problem: &Problem) -> T {
         match Code::of(problem) {
             Code::Mean => T::mean(self.0, problem.extents[0] as u64),
@@ -148,7 +148,7 @@ impl<T: Number> Default for Total<T> {
     }
 }
 
-/// What the results of a launch's blocks come to, rounded.
+/// Merges the results of a launch's blocks, and rounds.
 pub(super) fn number(problem: &Problem, bytes: &[u8]) -> Result<AnyArray, LaunchError> {
     fn of<T: Number>(problem: &Problem, bytes: &[u8], by: Reduction) -> Vec<u8> {
         bytemuck::bytes_of(&Total::<T>::of_results(bytes, by).result(problem)).to_vec()

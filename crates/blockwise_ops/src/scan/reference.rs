@@ -59,7 +59,7 @@ fn combine<T: Value>(running: Running, before: T, value: T) -> T {
     }
 }
 
-/// What nothing comes to.
+/// The result of no elements.
 fn nothing<T: Value>(running: Running) -> T {
     match running {
         Running::Sum => T::zeroed(),
@@ -99,7 +99,7 @@ macro_rules! with {
     };
 }
 
-/// Folds what parts come to, in order, by their bytes.
+/// Folds the totals of parts in order; all are given as bytes.
 pub(super) fn fold(problem: &Problem, totals: &[u8]) -> Option<Vec<u8>> {
     let running = running(problem.settings);
     with!(problem.ty, T => {
@@ -110,7 +110,7 @@ pub(super) fn fold(problem: &Problem, totals: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// What two parts come to.
+/// Joins the results of two successive parts.
 pub(super) fn joined(problem: &Problem, before: [u64; 4], part: [u64; 4]) -> [u64; 4] {
     let running = running(problem.settings);
     match (running, problem.ty) {
@@ -126,7 +126,7 @@ pub(super) fn joined(problem: &Problem, before: [u64; 4], part: [u64; 4]) -> [u6
     }
 }
 
-/// What a part of integers, or of extremes, came to: its bytes, and a mark that there was one.
+/// The result of a part, for integers and extremes: its bytes, and a mark that there is one.
 fn words_of<T: Value>(value: T) -> [u64; 4] {
     let mut word = [0; 8];
     word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));

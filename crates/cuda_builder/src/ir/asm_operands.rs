@@ -1,6 +1,7 @@
-//! Inline assembly takes addresses of a memory space as they are.
+//! Moves conversions of addresses, and of conditions that always hold, out of inline assembly.
 //!
-//! Rust passes only generic pointers. So a template converts them, and a `bool` to a predicate:
+//! Rust passes only generic pointers and integers. So a template converts the pointers to a memory
+//! space, and a `bool` to a predicate:
 //!
 //! ```text
 //! {
@@ -12,8 +13,8 @@
 //! }
 //! ```
 //!
-//! LLVM converts outside, most pointers once, where they enter the kernel. A predicate of `true`
-//! goes, too; [others](crate::guards) do in the text.
+//! Outside the template LLVM converts most pointers once, where they enter the kernel. A predicate
+//! that is always true is removed here, most others [in the PTX](crate::guards).
 
 use std::borrow::Cow;
 
@@ -23,8 +24,8 @@ use crate::error::CudaBuilderError;
 /// The lines of a template, which Rust joins by line feeds.
 const LINE: &str = "\\0A";
 
-/// Takes conversions out of every template that has them in this form, on lines of their own.
-/// Others stay as they are.
+/// Moves conversions out of every template that has them in this form, each on a line of its own.
+/// Other templates stay as they are.
 pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
     let mut count = 0;
     for function in module.functions_mut() {
@@ -62,7 +63,7 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
                 && value(assembly.arguments[operand.argument]) == "1"
                 && assembly.always(at, &format!(".reg .pred {name};"), &name)
             {
-                // An immediate, which nothing names any more, needs no register.
+                // Nothing names the operand any more: as an immediate it needs no register.
                 assembly.constraints[operand.number] = "n";
             }
             if !assembly.is_changed {
@@ -78,7 +79,7 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
 /// A call of inline assembly.
 struct Assembly<'i> {
     template: &'i str,
-    /// What is left of its lines.
+    /// The template's lines, edited so far.
     lines: Vec<Cow<'i, str>>,
     /// One for each operand, outputs first, then clobbers.
     constraints: Vec<&'i str>,
@@ -97,7 +98,7 @@ struct Operand {
 }
 
 impl<'i> Assembly<'i> {
-    /// `None` for other instructions, and for outputs in memory, which are arguments too.
+    /// `None` for other instructions, and if an output is in memory: it would be an argument too.
     fn of(instruction: &'i Instruction<'_>) -> Result<Option<Self>, CudaBuilderError> {
         let Some(call) = instruction.call()? else {
             return Ok(None);
@@ -123,11 +124,12 @@ impl<'i> Assembly<'i> {
         }))
     }
 
-    /// The line `START NAME, ${OPERAND} END` with its number. Nothing else uses the operand.
+    /// Finds the line `START NAME, ${OPERAND} END`: its index, NAME and OPERAND. `None` if another
+    /// line uses the operand.
     fn statement(&self, start: &str, end: &str) -> Option<(usize, String, Operand)> {
         let (at, inner) = (self.lines.iter().enumerate())
             .find_map(|(at, line)| Some((at, line.strip_prefix(start)?.strip_suffix(end)?)))?;
-        // As rustc writes an operand.
+        // rustc writes an operand as `${1}`.
         let (name, operand) = inner.strip_suffix('}')?.split_once(", ${")?;
         let number: usize = operand.parse().ok()?;
         let outputs = (self.constraints.iter())
@@ -143,7 +145,8 @@ impl<'i> Assembly<'i> {
         })
     }
 
-    /// Names the operand instead of what was declared and, in a line, converted from it.
+    /// Removes the conversion at line `at` and its declaration, and names the operand instead of
+    /// its result. `false` if there is no such declaration.
     fn replace(&mut self, at: usize, declaration: &str, name: &str, operand: usize) -> bool {
         if !self.remove(at, declaration) {
             return false;
@@ -160,7 +163,8 @@ impl<'i> Assembly<'i> {
         true
     }
 
-    /// Does always what a predicate allows.
+    /// Removes a predicate that is set at line `at`: its guards, its declaration and that line.
+    /// `false` if it is used in another way.
     fn always(&mut self, at: usize, declaration: &str, name: &str) -> bool {
         let guard = format!("@{name} ");
         let is_guard = |(number, line): (usize, &Cow<'_, str>)| {
@@ -190,7 +194,7 @@ impl<'i> Assembly<'i> {
         true
     }
 
-    /// The changed call. Braces are for declarations.
+    /// The changed call. Braces that no longer enclose a declaration are removed.
     fn instruction<'n>(
         mut self,
         old: &Instruction<'_>,
@@ -327,7 +331,7 @@ mod tests {
             &format!(".reg .u64 g;\\0A{address}\\0Aadd.u64 x, $1, 1;"),
             "i32 0, ptr %p",
         );
-        // It is no pointer, or one of a space.
+        // It is not a pointer, or it points to a memory space already.
         with(&format!(".reg .u64 g;\\0A{address}"), "i32 0, i64 %p");
         with(
             &format!(".reg .u64 g;\\0A{address}"),
@@ -335,7 +339,7 @@ mod tests {
         );
         // Declared with others.
         with(&format!(".reg .u64 g, h;\\0A{address}"), "i32 0, ptr %p");
-        // No condition is known, or the integer has another width.
+        // The predicate is not always true, has another width, or is compared with another number.
         let predicate = ".reg .pred q;\\0Asetp.ne.u32 q, ${0}, 0;\\0A@q bar.sync 0;";
         with(predicate, "i32 %k, ptr %p");
         with(predicate, "i64 %j, ptr %p");

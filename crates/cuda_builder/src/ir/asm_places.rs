@@ -1,8 +1,8 @@
-//! Removes `!srcloc`, where inline assembly stands.
+//! Removes `!srcloc`, the source positions of inline assembly.
 //!
-//! rustc counts these places through all files of a compilation: a line more in one file moves those
-//! of others, and LLVM would compile every kernel with assembly again. Nothing reads them on the way
-//! to PTX; `!dbg` has the line.
+//! rustc counts these positions through all files of a compilation: one more line in a file changes
+//! those in others, and LLVM would compile every kernel with assembly again. Nothing reads them on
+//! the way to PTX; `!dbg` has the line.
 
 use super::module::Module;
 use crate::error::CudaBuilderError;

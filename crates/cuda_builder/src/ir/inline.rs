@@ -1,8 +1,8 @@
 //! Makes LLVM inline functions that it otherwise would not.
 //!
-//! A pointer's space is known only where its variable is: a function that receives a shared pointer
-//! uses the generic space unless it is inlined. rustc writes `inline(never)` on the function and on
-//! each call.
+//! LLVM knows a pointer's memory space only in the function that names the variable: a function
+//! that receives a shared pointer uses the generic space unless it is inlined. For `inline(never)`,
+//! rustc marks both the function and each call.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -123,7 +123,7 @@ fn post_order(from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// A block that cannot reach the exit, and that every block it reaches leads back to.
+/// The first block, from the entry, of a loop that no path leaves; `None` if there is no such loop.
 fn first_of_an_endless_loop(
     order: &[usize],
     successors: &[Vec<usize>],
@@ -158,14 +158,14 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     reversed
 }
 
-/// Immediate dominators of blocks, the first of which is the entry. The entry and blocks that it
-/// does not reach are their own.
+/// Immediate dominators, by block; block 0 is the entry. The entry and blocks that it does not
+/// reach dominate themselves.
 pub(crate) fn dominators(successors: &[Vec<usize>]) -> Vec<usize> {
     post_dominators(&reversed(successors), successors, 0)
 }
 
-/// Immediate post-dominators: dominators of the reversed graph, found iteratively on the tree so
-/// far. The exit and nodes that do not reach it are their own.
+/// Immediate post-dominators: dominators of the reversed graph, improved until no node changes. The
+/// exit and nodes that do not reach it post-dominate themselves.
 fn post_dominators(
     successors: &[Vec<usize>],
     predecessors: &[Vec<usize>],
@@ -202,7 +202,7 @@ fn post_dominators(
         .collect()
 }
 
-/// The nearest common ancestor in the tree.
+/// The nearest common ancestor in the tree of post-dominators.
 fn meet(mut a: usize, mut b: usize, nearest: &[Option<usize>], rank: &[usize]) -> usize {
     while a != b {
         if rank[a] < rank[b] {

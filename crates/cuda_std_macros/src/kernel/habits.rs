@@ -1,4 +1,4 @@
-//! What somebody who knows CUDA C++ writes in a safe kernel, and whose error in the compiler's words
+//! Lines that people who know CUDA C++ write in a safe kernel, for which the compiler's own error
 //! would be about types: a tile for an index, `(x, y)` of a number, an index into the pointer of
 //! `shared_array!`, and parameters whose sizes are missing or not constants.
 

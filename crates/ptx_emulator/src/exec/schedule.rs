@@ -86,7 +86,7 @@ impl Schedule {
         1 + self.below(STRETCH) as u32
     }
 
-    /// Whether a warp's turn that comes to an atomic operation ends after it.
+    /// Whether a warp's turn ends after an atomic operation.
     pub(super) fn ends_between(&mut self) -> bool {
         let ends = self.below(BETWEEN) == 0;
         self.gives_way |= ends;

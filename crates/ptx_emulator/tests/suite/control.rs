@@ -52,7 +52,7 @@ fn branches_part_and_meet() {
 
 #[test]
 fn two_calls_of_one_function_wait_for_nobody_in_the_other() {
-    // One half is tired of the loop before the other half comes to it: neither may stop for the
+    // One half yields in the loop before the other half reaches it: neither may stop for the
     // other there.
     let text = kernel(
         ".func (.param .b32 sum) f(.param .b32 n) {

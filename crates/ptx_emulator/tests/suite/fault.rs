@@ -1,4 +1,4 @@
-//! What goes wrong, said exactly.
+//! Faults of launches: each error names its cause exactly.
 
 use crate::common::{launch, launch_with, limits, module, shape};
 use ptx_emulator::{

@@ -1,4 +1,4 @@
-//! Asynchronous copies: what they write and read before somebody has waited for them.
+//! Asynchronous copies: races with what they write and read before a thread has waited for them.
 
 use crate::common::{races, shape};
 use ptx_emulator::{CheckReport, Rule, Severity};

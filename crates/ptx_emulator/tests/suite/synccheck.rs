@@ -1,5 +1,5 @@
-//! Barriers and warp-level instructions that not all come to, or not as they say: the rule, the
-//! places and a hint.
+//! Barriers and warp-level instructions that some threads miss, or reach with other operands: the
+//! rule, the places and a hint.
 
 use crate::common::{limits, module, shape, thread};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, Finding, Limits, Rule, Severity};
@@ -391,7 +391,7 @@ fn members_that_pass_by_and_leave() {
         let words = format!("`{form}` names lanes 0xffff0000, which leave");
         assert!(finding.message.contains(&words), "{}", finding.message);
         assert_eq!((thread(&finding.site), thread(&finding.others[0])), (0, 16));
-        // The low lanes come to it, but with another mask.
+        // The low lanes reach it, but with another mask.
         let body =
             "selp.b32 %r1, 0xffff, -1, %p0;\n".to_owned() + &instruction.replace("-1;", "%r1;");
         let report = check(&body, 32);

@@ -1,5 +1,5 @@
-//! `cp.async.bulk.tensor` and what else tells an object of the cluster: boxes of tensors, to one
-//! block or to several, added up, and single values of other blocks.
+//! `cp.async.bulk.tensor` and other instructions that notify a barrier object of the cluster: boxes
+//! of tensors, to one block or to several, added up, and single values of other blocks.
 
 use crate::common::{launch, limits, module, races, shape};
 use ptx_emulator::{

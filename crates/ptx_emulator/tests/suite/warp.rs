@@ -174,7 +174,7 @@ fn a_member_that_never_comes_is_a_fault() {
     );
 }
 
-/// The low lanes come to the instruction once for themselves, and then for all: the high ones wait
+/// The low lanes reach the instruction once by themselves, and then with all: the high ones wait
 /// for that.
 #[test]
 fn lanes_with_another_mask_are_not_the_members_that_have_come() {

@@ -18,7 +18,7 @@ use crate::cli::report::{self, Report};
 
 /// The most clients without a launch; beyond that the oldest is closed.
 const UNPROVEN: usize = 16;
-/// The most notices about clients. Nobody may read them, and then a write would wait for ever.
+/// The most notices about clients. If nothing reads them, a write would wait for ever.
 const NOTED: usize = 64;
 
 /// Serves clients until the command ends.

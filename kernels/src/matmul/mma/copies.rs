@@ -23,7 +23,8 @@ pub(super) struct Copies {
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: u32,
     b_inner: u32,
-    /// Where the first copy goes in the first stage; for B, but for the pair of columns.
+    /// The slot of the first copy in the first stage; for B, without the offset of its pair of
+    /// columns.
     a_slot: u32,
     b_slot: u32,
     b_pair: u32,
@@ -53,7 +54,7 @@ impl Copies {
         let col_exists = left + col < of.cols;
         let a_byte = (a_inner * BYTES) ^ (row % 2 * HALF_BYTES);
         let (inner, cols) = (of.inner as usize, of.cols as usize);
-        // The first element of each, which may be one before the operand, that is not read.
+        // The first element of each; it may lie before the operand, and is then not read.
         let of_a = (top + row) as isize * inner as isize + (a_inner as i32 + k) as isize;
         let of_b = (b_inner as i32 + k) as isize * cols as isize + (left + col) as isize;
         Copies {

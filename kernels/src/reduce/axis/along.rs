@@ -1,4 +1,4 @@
-//! What is folded along an axis, and what comes of it.
+//! The operations along an axis: how elements are folded, and the results.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -13,19 +13,18 @@ use crate::reduce::{Addend, Extreme, Partial, Sum};
 
 /// An operation along an axis.
 pub trait Along: sealed::Sealed {
-    /// What threads, and parts of a line, are folded in: one or two 64-bit words.
+    /// The intermediate result of a thread or a part of a line: one or two 64-bit words.
     type Folded<T: Addend>: Plain + WarpShuffleValue;
-    /// What there is beside the value: of a sum the number that is rounded to it, of an extreme its
-    /// index.
+    /// The second result: of a sum its value before rounding, of an extreme its index.
     type More<T: Addend>: Plain;
-    /// Whether that is 0 for one element, whatever it is.
+    /// Whether the second result is 0 for every line of one element.
     const IS_FIRST_OF_ONE: bool;
 
-    /// Of no elements.
+    /// The intermediate result of no elements.
     fn start<T: Addend>() -> Self::Folded<T>;
     /// An element that changes nothing.
     fn nothing<T: Addend>(how: u64) -> T;
-    /// Folds a group of elements in; `at` gives their indices, which ascend.
+    /// Folds in a group of elements; `at` gives their indices, which ascend.
     fn group<T: Addend, const N: usize>(
         folded: Self::Folded<T>,
         elements: [T; N],
@@ -34,8 +33,8 @@ pub trait Along: sealed::Sealed {
     ) -> Self::Folded<T>;
     /// Folds two.
     fn merge<T: Addend>(a: Self::Folded<T>, b: Self::Folded<T>) -> Self::Folded<T>;
-    /// Folds what a warp's lanes have, of lines of at most [`LONGEST`](super::LONGEST) elements; each
-    /// lane, or only the first one, gets the result.
+    /// Folds a warp's lanes, for lines of at most [`LONGEST`](super::LONGEST) elements; each lane,
+    /// or only the first one, gets the result.
     ///
     /// # Safety
     /// All 32 lanes call it.
@@ -45,11 +44,11 @@ pub trait Along: sealed::Sealed {
     }
     /// The value.
     fn value<T: Addend>(folded: Self::Folded<T>, how: u64) -> T;
-    /// What there is beside.
+    /// The second result.
     fn more<T: Addend>(folded: Self::Folded<T>) -> Self::More<T>;
 }
 
-/// `how` is what the sum is divided by: 1, or the extent for a mean.
+/// `how` is the divisor: 1, or the extent for a mean.
 impl Along for Sum {
     type Folded<T: Addend> = T::Partial;
     type More<T: Addend> = T::Partial;
@@ -110,7 +109,8 @@ impl Along for Sum {
     }
 }
 
-/// An extreme and its index. Of no elements, and of those that none is before, it is the first one.
+/// An extreme and its index. If nothing is before the highest number, the index is 0: also for no
+/// elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Plain)]
 #[repr(C)]
 pub struct Place {
@@ -152,7 +152,7 @@ fn is_nan<T: Scalar>(a: T) -> bool {
     a.partial_cmp(&a).is_none()
 }
 
-/// `how` is what elements are [turned](crate::reduce::Op::turned) by.
+/// `how` is the word by which elements are [turned](crate::reduce::Op::turned).
 impl Along for Extreme {
     type Folded<T: Addend> = Place;
     type More<T: Addend> = i64;
@@ -160,7 +160,7 @@ impl Along for Extreme {
 
     #[inline(always)]
     fn start<T: Addend>() -> Place {
-        // The highest element is before nothing: if there are no others, the first one is the extreme.
+        // The highest number is before no other: if all elements are that, index 0 stays.
         let bits = T::HIGHEST.bits();
         Place { bits, at: 0 }
     }
@@ -170,7 +170,7 @@ impl Along for Extreme {
         T::of_bits(T::HIGHEST.bits() ^ how)
     }
 
-    /// The index is looked for only where the group has the extreme of all elements so far.
+    /// Looks for the index only if the group's extreme is before all earlier elements.
     #[inline(always)]
     fn group<T: Addend, const N: usize>(
         folded: Place,
@@ -205,8 +205,8 @@ impl Along for Extreme {
         if is_first { a } else { b }
     }
 
-    /// The least [rank](Scalar::rank), by its words, and the first index that has it: by three
-    /// `redux`, or two, instead of five rounds of shuffles and comparisons.
+    /// Finds the least [rank](Scalar::rank), word by word, and the first index that has it: by
+    /// three `redux` instructions, or two, instead of five rounds of shuffles and comparisons.
     #[inline(always)]
     unsafe fn of_warp<T: Addend>(folded: Place) -> Place {
         // SAFETY: the caller's promise.
@@ -221,7 +221,7 @@ impl Along for Extreme {
         is_least &= least(lower) == lower;
         let at = if is_least { folded.at as u32 } else { u32::MAX };
         let first = least(at);
-        // Lanes without elements have the same bits, if any.
+        // Lanes without elements may tie with lane 0: their bits are then the same.
         let is_first = is_least && first == at;
         // SAFETY: the caller's promise.
         let bits = unsafe {

@@ -1,9 +1,9 @@
-//! Lines that are runs of memory, each with a power of two of threads, in one part; or columns of one
-//! matrix, with a thread each.
+//! Contiguous lines, each with a power of two of threads, in one part; or columns of one matrix,
+//! with a thread each.
 //!
-//! Change from [tiles](super::tiles): nothing of tiles and parts is computed before the first load,
-//! which small arrays wait for. Each warp folds what its lanes have, and of lines with several
-//! warps each leaves that in shared memory, where the line's first lanes fold it.
+//! Change from [tiles](super::tiles): no tiles or parts are computed before the first load, for
+//! which small arrays wait. Each warp folds its lanes' values. If a line has several warps, each
+//! leaves its value in shared memory, where the line's first lanes fold them.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -17,7 +17,7 @@ use crate::reduce::lanes::{WARP, fold_segments};
 const WARPS: u32 = THREADS / WARP;
 
 impl<T: Addend, O: Along> Fold<T, O> {
-    /// Folds all lines of this block, groups of N elements at a time, or of HALF at the end.
+    /// Folds all lines of this block, N elements at a time, or HALF at the end.
     ///
     /// # Safety
     /// The kernel's `require` holds for this way, and all threads of the launch call it, once.
@@ -36,8 +36,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
         loop {
             let line = ((first + at) >> shift) as usize;
             let exists = line < lines;
-            // SAFETY: the line exists where it says so, and its threads are all here. The barrier
-            // is reached by the whole block: `first` and `rows` are its own.
+            // SAFETY: `exists` guards the line, and all its threads are here. The whole block
+            // reaches the barrier: `first` and `rows` are uniform in it.
             unsafe {
                 let mut folded = O::start::<T>();
                 if exists {
@@ -60,7 +60,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         }
     }
 
-    /// Folds what the threads of each line have; the thread of row 0 gets the result.
+    /// Folds the values of each line's threads; the thread of row 0 gets the result.
     ///
     /// # Safety
     /// All threads of the block call it.
@@ -70,11 +70,11 @@ impl<T: Addend, O: Along> Fold<T, O> {
         let slots = shared_array![u64; 2 * WARPS as usize].cast::<O::Folded<T>>();
         const { assert!(size_of::<O::Folded<T>>() <= 16) };
         let at = thread::thread_idx_y();
-        // SAFETY: `rows` decides which way all threads take. The masks name the lanes of a warp that
-        // exist.
+        // SAFETY: branches depend on `rows`, which is uniform. The masks name the lanes of a warp
+        // that exist.
         unsafe {
             if self.rows < WARP {
-                // The last warp of a block of few threads is not whole.
+                // The last warp of the block may be incomplete.
                 let lanes = (thread::block_dim_y() - (at & !(WARP - 1))).min(WARP);
                 let mask = u32::MAX >> (WARP - lanes);
                 return fold_segments(mask, folded, self.rows, O::merge::<T>);
@@ -87,7 +87,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
             if at.is_multiple_of(WARP) {
                 slots.wrapping_add(warp as usize).write(folded);
             }
-            // Orders each warp's value before the first warps' reads.
+            // Orders each warp's value before the reads by each line's first warp.
             thread::sync_threads();
             if assume_warp_uniform(row / WARP) > 0 {
                 return folded;

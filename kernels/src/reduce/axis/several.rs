@@ -1,6 +1,6 @@
-//! Several short lines of a thread at a time: with one, most of its instructions were not loads. They
-//! are a pack of neighbouring columns, which is loaded and stored in 16 bytes, if it is aligned; or,
-//! where columns do not come in packs, [`ABREAST`] lines a grid apart.
+//! Several short lines per thread at a time: with one line, most instructions were not loads. The
+//! lines are a pack of neighbouring columns, loaded and stored 16 bytes at a time if it is aligned;
+//! or, where columns do not fill packs, [`ABREAST`] lines, each a grid's width after the last.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -20,10 +20,10 @@ impl<T: Addend, O: Along> Fold<T, O> {
         (self.input.addr() | values | more).is_multiple_of(BYTES)
     }
 
-    /// Folds all short lines of this thread: of a pack of neighbouring columns at a time.
+    /// Folds all short lines of this thread, a pack of neighbouring columns at a time.
     ///
     /// # Safety
-    /// As of [`each_short`](Self::each_short), and packs are whole.
+    /// As for [`each_short`](Self::each_short), and the inner extent is whole packs.
     #[inline(always)]
     pub(super) unsafe fn each_packed<const LANES: usize>(&self) {
         // There are no parts.
@@ -51,7 +51,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
                         from = pointer_here(from.wrapping_add(self.inner));
                         (here, row + (i as u32) < self.extent as u32)
                     };
-                    // SAFETY: packs of rows that exist, if they are inside.
+                    // SAFETY: `is_inside` guards packs of rows that exist.
                     unsafe {
                         if is_aligned {
                             unrolled::<PACKS>(|i| {
@@ -59,7 +59,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
                                 rows[i] = load_or(pack, is_inside, nothing);
                             });
                         } else {
-                            // The loads of a pack's other elements find them in the L1 cache.
+                            // The first load of a pack brings the other elements to the L1 cache.
                             unrolled::<PACKS>(|i| {
                                 let (pack, is_inside) = next(i);
                                 unrolled::<LANES>(|lane| {
@@ -101,7 +101,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         }
     }
 
-    /// Columns and lines of the grid.
+    /// The columns and lines that the grid has threads for.
     #[inline(always)]
     fn at_once(&self) -> (usize, usize) {
         let cols = thread::block_dim_x() as usize * thread::grid_dim_x() as usize;
@@ -112,7 +112,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
     /// Folds all short lines of this thread, [`ABREAST`] at a time.
     ///
     /// # Safety
-    /// As of [`each`](Self::each); each line has one thread, and there is one part.
+    /// As for [`each`](Self::each); each line has one thread, and there is one part.
     #[inline(always)]
     pub(super) unsafe fn each_short(&self) {
         // There are no parts.
@@ -133,7 +133,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
             thread::thread_idx_y(),
         );
         let mut line = of_thread(block, dim, thread);
-        // Of the grid's next tiles: along the columns, unless the grid has all of them.
+        // The other lines are in the grid's next tiles: along the columns, or along the outer
+        // extent if the grid covers all columns.
         let is_wide = columns < self.inner;
         let (apart, end, lines_apart) = match is_wide {
             true => (columns, self.inner, 1),
@@ -163,7 +164,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
                         core::array::from_fn(|j| {
                             let is_inside = exists && row + (j as u32) < self.extent as u32;
                             let nothing = O::nothing(self.how);
-                            // SAFETY: an element of an output that exists, if it is inside.
+                            // SAFETY: `is_inside` guards an element of a line that exists.
                             let [loaded] = unsafe { load_or(element, is_inside, nothing) };
                             element = pointer_here(element.wrapping_add(self.inner));
                             loaded

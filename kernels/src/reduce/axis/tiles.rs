@@ -1,20 +1,20 @@
-//! A block has a tile of `cols` columns (of the inner extent) by `lines` outer indices, and `rows`
-//! threads for each of its outputs. Thread (c, r) of a line folds the rows r, r + `rows`, … of column
-//! c.
-//! - A small inner extent: all its columns. The rows of a step are one run of memory.
-//! - A large one: a tile of columns, of rows that lie apart.
-//! - inner = 1: one column, for lines in parts.
+//! Any lines: a block has a tile of `cols` columns (of the inner extent) by `lines` outer indices,
+//! and `rows` threads for each output. Thread (c, r) of a line folds the rows r, r + `rows`, … of
+//! column c.
+//! - If the inner extent is small, the tile has all columns, and a step's rows are contiguous.
+//! - If it is large, the tile has some columns, whose rows lie apart.
+//! - If it is 1, the tile has one column, for lines in parts.
 //!
 //! Threads of one output fold in shared memory, the upper half into the lower, with a barrier after
-//! each round: it orders the round's writes before the next one's reads, and the last before the
-//! first writes of the next tile. With one column the last 32 are lanes of a warp, which fold by
-//! shuffles, in the same order.
+//! each round: it orders the round's writes before the next round's reads, and the last round's
+//! reads before the next tile's writes. With one column the last 32 values are in the lanes of a
+//! warp, which folds them by shuffles, in the same order.
 //!
-//! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
-//! finishes a tile last folds its parts, as in [`single`](crate::reduce::single): which block that is
-//! varies, what is folded in which order does not. A ticket starts at 0, and the last block resets it.
-//! With another number a result is wrong or missing, but there is no race: parts are accessed by
-//! relaxed atomics.
+//! Where there are too few outputs for the device, lines are divided into `parts`, and the block
+//! that finishes a tile last folds its parts, as in [`single`](crate::reduce::single): which block
+//! that is varies, but not what is folded, nor in which order. A ticket starts at 0, and the last
+//! block resets it. With another start a result is wrong or missing, but there is no race: parts
+//! are accessed by relaxed atomics.
 
 use cuda_std::atomic::intrinsics::{
     atomic_fetch_add_acqrel_u32_device, atomic_store_relaxed_32_device,
@@ -30,11 +30,11 @@ use crate::reduce::Addend;
 use crate::reduce::lanes::{WARP, fold_segments};
 use crate::reduce::relaxed::{load, store};
 
-/// Parts of an output that a thread of the last block has in flight.
+/// Parts of an output that each thread of the last block has in flight.
 const AHEAD: usize = 4;
 
 impl<T: Addend, O: Along> Fold<T, O> {
-    /// Folds all tiles of this block, groups of N rows at a time, or of HALF at the end.
+    /// Folds all tiles of this block, N rows at a time, or HALF at the end.
     ///
     /// # Safety
     /// The kernel's `require` holds, and all threads of the launch call it, once.
@@ -49,9 +49,9 @@ impl<T: Addend, O: Along> Fold<T, O> {
         if part >= self.parts as u32 {
             return;
         }
-        // One loop, and nothing is asked before it: most blocks have one tile.
+        // One loop, without a check before it: most blocks have one tile.
         loop {
-            // SAFETY: passed on to the caller; there is such a part.
+            // SAFETY: the caller's promise; `part` is below `parts`.
             unsafe { self.tile::<N, HALF>([wide, high], part, last) };
             wide += thread::grid_dim_x() as usize;
             if self.is_within([wide, 0]) {
@@ -70,7 +70,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         }
     }
 
-    /// Whether a tile has columns and lines.
+    /// Whether the tile at these indices is inside the array.
     #[inline(always)]
     fn is_within(&self, [wide, high]: [usize; 2]) -> bool {
         let (lines, ..) = self.lines(zero_here() as u32);
@@ -78,8 +78,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
         wide * cols < self.inner && high * (lines as usize) < self.outer
     }
 
-    /// A block's lines, and this thread's line and row among them. One line, whatever its rows; or
-    /// several, which are told apart by a shift. Numbers without a branch: with one ptxas spills
+    /// The number of a block's lines, and this thread's line and row. One line has any number of
+    /// rows; for several, a shift gives the line. Computed without a branch: with one ptxas spills
     /// them.
     #[inline(always)]
     fn lines(&self, zero: u32) -> (u32, u32, u32) {
@@ -94,7 +94,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
     /// Folds a part of a tile's lines.
     ///
     /// # Safety
-    /// As of [`each`](Self::each), and there is such a part.
+    /// As for [`each`](Self::each), and `part` is below `parts`.
     #[inline(always)]
     unsafe fn tile<const N: usize, const HALF: usize>(
         &self,
@@ -102,22 +102,22 @@ impl<T: Addend, O: Along> Fold<T, O> {
         part: u32,
         last: *mut u32,
     ) {
-        // Nothing is computed before the loops over tiles: most blocks have one, and a small array
-        // takes as long as what comes before the first load.
+        // Keeps the compiler from computing this before the loops over tiles: most blocks have one
+        // tile, and the time of a small array is the time until its first load.
         let zero = zero_here();
         let (lines, line, row) = self.lines(zero as u32);
         let cols = thread::block_dim_x() as usize;
         let line = high * lines as usize + line as usize;
         let col = wide * cols + thread::thread_idx_x() as usize + zero;
         let exists = line < self.outer && col < self.inner;
-        // At most `part`, which 32 bits hold.
+        // A part's length fits into 32 bits.
         let begin = u64::from(part) * u64::from(self.part as u32);
         let begin = begin as usize;
         let len = match self.extent - begin < self.part {
             true => (self.extent - begin) as u32,
             false => self.part as u32,
         };
-        // SAFETY: passed on to the caller; the output exists where it says so.
+        // SAFETY: the caller's promise; `exists` guards the output.
         unsafe {
             let mut folded = O::start::<T>();
             if exists {
@@ -132,7 +132,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
                 }
                 return;
             }
-            // All threads of the block return or stay.
+            // Uniform: all threads of the block return, or none.
             if !self.is_within([wide, high]) {
                 return;
             }
@@ -141,14 +141,14 @@ impl<T: Addend, O: Along> Fold<T, O> {
                 let at = part as usize * outputs + output;
                 store(self.own.wrapping_add(at), folded);
             }
-            // Orders the block's stores before the ticket, and the reads of the last tile's answer
-            // before the next one's.
+            // Orders the block's stores before the ticket, and the reads of `last` for the previous
+            // tile before this tile's write.
             thread::sync_threads();
             if thread::thread_idx_x() == 0 && thread::thread_idx_y() == 0 {
                 let all = (self.inner + cols - 1).checked_div(cols).unwrap_or(0);
                 last.write(self.is_last(high * all + wide).into());
             }
-            // Orders the ticket before the loads of other blocks' stores.
+            // Orders the ticket before the reads of `last` and the loads of other blocks' stores.
             thread::sync_threads();
             if assume_block_uniform(last.read()) != 0 {
                 let mut folded = O::start::<T>();
@@ -163,8 +163,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
         }
     }
 
-    /// What a thread folds of a column of a part, which begins at an index of its line and has `len`
-    /// rows: the rows `row`, `row` + `rows`, …, the first of which is at `at`.
+    /// Folds this thread's rows of a column of a part: `row`, `row` + `rows`, …, the first of which
+    /// is at `at`. The part begins at index `begin` of its line and has `len` rows.
     ///
     /// # Safety
     /// The column and the part exist.
@@ -182,13 +182,13 @@ impl<T: Addend, O: Along> Fold<T, O> {
         let mut next = |inside: bool| {
             let here = from;
             from = pointer_here(from.wrapping_add(apart));
-            // SAFETY: a row of this part, if it is inside.
+            // SAFETY: `inside` guards a row of this part.
             let [element] = unsafe { load_or::<T, 1>(here, inside, O::nothing(self.how)) };
             element
         };
         let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
-        // All threads of a line take the same way, whatever their row: lanes of a warp that did not
-        // would wait for the others' loads, and then for their own.
+        // The branches do not depend on the row: diverged lanes of a warp would wait for the
+        // others' loads, and then for their own.
         let mut left = len;
         while left >= N as u32 * rows {
             let mut elements = [T::ZERO; N];
@@ -209,7 +209,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         folded
     }
 
-    /// What a thread of the last block folds of an output's parts: `row`, `row` + `rows`, ….
+    /// Folds this thread's parts of an output, in the last block: `row`, `row` + `rows`, ….
     ///
     /// # Safety
     /// The output exists, and all its parts are stored.
@@ -237,7 +237,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         folded
     }
 
-    /// Folds what the threads of each output have; the thread of row 0 gets the result.
+    /// Folds the values of each output's threads; the thread of row 0 gets the result.
     ///
     /// # Safety
     /// All threads of the block call it.
@@ -250,20 +250,22 @@ impl<T: Addend, O: Along> Fold<T, O> {
         if self.rows == 1 {
             return folded;
         }
-        // Nothing of this is kept in registers over the loads.
+        // Keeps these out of registers during the loads.
         let rows = self.rows + zero_here() as u32;
         let cols = thread::block_dim_x();
-        // The threads of an output are neighbours, a power of two of them.
+        // Whether the threads of an output are neighbours, and a power of two of them.
         let is_run = cols == 1 && rows.is_power_of_two();
         let end = if is_run { WARP } else { 1 };
-        // SAFETY: each thread has a slot. In a round it reads one that is not written, and writes its
-        // own, which none reads. All lanes of a warp take the same way: `rows` decides.
+        // SAFETY: each thread has a slot. In a round it reads one that is not written, and writes
+        // its own, which no other thread reads. Loops and branches with barriers depend on `rows`,
+        // which is uniform.
         unsafe {
             let mut left = rows;
             if left > end {
                 let here = zero_here() as u32;
                 let slot = (thread::thread_idx_y() + here) * cols + thread::thread_idx_x();
                 slots.wrapping_add(slot as usize).write(folded);
+                // Orders all threads' values before the first round's reads.
                 thread::sync_threads();
                 while left > end {
                     let half = left.div_ceil(2);
@@ -272,12 +274,14 @@ impl<T: Addend, O: Along> Fold<T, O> {
                         folded = O::merge::<T>(folded, other);
                         slots.wrapping_add(slot as usize).write(folded);
                     }
+                    // Orders this round's writes before the next one's reads, and its reads before
+                    // the next tile's writes.
                     thread::sync_threads();
                     left = half;
                 }
             }
             if is_run {
-                // The last warp of a block of few threads is not whole.
+                // The last warp of the block may be incomplete.
                 let high = thread::thread_idx_y() + zero_here() as u32;
                 let lanes = (thread::block_dim_y() - (high & !(WARP - 1))).min(WARP);
                 let mask = u32::MAX >> (WARP - lanes);
@@ -287,7 +291,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         folded
     }
 
-    /// Takes a tile's ticket; true of the last one.
+    /// Takes a tile's ticket. Whether it was the last one.
     ///
     /// # Safety
     /// The tile has a ticket, and one thread of the block calls it.

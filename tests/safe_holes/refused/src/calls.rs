@@ -1,4 +1,4 @@
-//! Barriers in functions, and how threads come to them.
+//! Barriers in functions, and how threads reach them.
 
 use cuda_std::prelude::*;
 

@@ -12,7 +12,7 @@ pub fn in_a_branch(block: &mut Block<64>) {
     }
 }
 
-/// A barrier in both: they are two.
+/// A barrier in each branch: they are two barriers.
 #[kernel]
 pub fn in_both_branches(block: &mut Block<64>) {
     let thread = block.thread();
@@ -24,7 +24,7 @@ pub fn in_both_branches(block: &mut Block<64>) {
     }
 }
 
-/// Some threads return before it.
+/// A return of some threads before the barrier.
 #[kernel]
 pub fn after_a_return(block: &mut Block<64>) {
     let thread = block.thread();
@@ -35,7 +35,7 @@ pub fn after_a_return(block: &mut Block<64>) {
     block.sync_threads(()); // waits
 }
 
-/// Some threads never come.
+/// A loop that some threads never leave.
 #[kernel]
 pub fn after_an_endless_loop(block: &mut Block<64>) {
     let thread = block.thread();
@@ -48,7 +48,7 @@ pub fn after_an_endless_loop(block: &mut Block<64>) {
     block.sync_threads(()); // waits
 }
 
-/// As many rounds as the thread's number.
+/// A loop whose rounds are the thread's number.
 #[kernel]
 pub fn in_a_loop(block: &mut Block<64>) {
     let thread = block.thread();
@@ -60,7 +60,7 @@ pub fn in_a_loop(block: &mut Block<64>) {
     }
 }
 
-/// Threads leave the loop in different rounds.
+/// A `break` in a round that differs between threads.
 #[kernel]
 pub fn after_a_break(block: &mut Block<64>) {
     let thread = block.thread();
@@ -73,7 +73,7 @@ pub fn after_a_break(block: &mut Block<64>) {
     }
 }
 
-/// Threads skip it in different rounds.
+/// A `continue` in a round that differs between threads.
 #[kernel]
 pub fn after_a_continue(block: &mut Block<64>) {
     let thread = block.thread();
@@ -86,7 +86,7 @@ pub fn after_a_continue(block: &mut Block<64>) {
     }
 }
 
-/// A way out of two loops.
+/// A `break` out of two loops.
 #[kernel]
 pub fn after_a_labelled_break(block: &mut Block<64>) {
     let thread = block.thread();
@@ -101,7 +101,8 @@ pub fn after_a_labelled_break(block: &mut Block<64>) {
     }
 }
 
-/// A loop that all threads leave for one reason, but after different numbers of rounds, and then one that goes by this number.
+/// A loop by a count that another loop made: all threads leave that one by the same condition, but
+/// after different numbers of rounds.
 #[kernel]
 pub fn by_rounds_of_another_loop(block: &mut Block<64>) {
     let thread = block.thread() as u32;
@@ -118,7 +119,7 @@ pub fn by_rounds_of_another_loop(block: &mut Block<64>) {
     }
 }
 
-/// One arm of several.
+/// A barrier in one arm of a `match`.
 #[kernel]
 pub fn in_a_match(block: &mut Block<64>) {
     let thread = block.thread();
@@ -130,7 +131,7 @@ pub fn in_a_match(block: &mut Block<64>) {
     }
 }
 
-/// The right side of `&&`.
+/// A barrier on the right side of `&&`.
 #[kernel]
 pub fn behind_an_and(block: &mut Block<64>, mut output: Out<u32>) {
     let thread = block.thread();
@@ -141,7 +142,7 @@ pub fn behind_an_and(block: &mut Block<64>, mut output: Out<u32>) {
         .for_each(|(_, element)| *element = u32::from(all));
 }
 
-/// What `?` skips.
+/// A barrier that `?` skips.
 #[kernel]
 pub fn behind_a_question_mark(block: &mut Block<64>, input: &[u32]) {
     fn wait(block: &mut Block<64>, input: &[u32]) -> Option<u32> {
@@ -152,7 +153,7 @@ pub fn behind_a_question_mark(block: &mut Block<64>, input: &[u32]) {
     let _ = wait(block, input);
 }
 
-/// The end of a scope.
+/// A barrier in a destructor, at the end of a scope.
 #[kernel]
 pub fn in_a_drop(block: &mut Block<64>) {
     struct AtTheEnd<'b>(&'b mut Block<64>);

@@ -17,7 +17,7 @@ fn launched(
     Ok(plan.map(|plan| plan.launch))
 }
 
-/// In one launch.
+/// The same options with one slice.
 fn one(options: Options) -> Options {
     let count = NonZeroU32::new(1);
     Options { count, ..options }
@@ -54,7 +54,8 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
         assert_eq!(chosen(Type::F32, small).kernel, kernel);
     }
     for (of, grid) in [
-        // 63 groups of 128 columns, runs of 128 rows; one group of eight packs; half as many rows.
+        // 63 groups of 128 columns and runs of 128 rows; one group of eight packs; runs of half as
+        // many rows.
         ([744, 8, 7992], [63, 6, 1]),
         ([20_000, 8, 24], [1, 157, 1]),
         ([1000, 8, 1000], [8, 16, 1]),
@@ -84,7 +85,7 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
 }
 
-/// What a caller with memory gets: slices, a copy of B, copies of both.
+/// A caller that provides memory gets slices, a copy of B, or copies of both operands.
 #[test]
 fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
     let chosen = |of| {
@@ -129,7 +130,8 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
 
 #[test]
 fn tiles_of_doubles_are_those_asked_for() {
-    // Eight stages where the inner extent fills them, and 16 of its elements each.
+    // Four stages of 16 elements of the inner extent each, or eight, of which 98 elements fill
+    // seven.
     for (mma, kernel, blocks, threads, stages, stage) in [
         (MmaTiles::Square, "square", 15, 128, 4, 64 * 16 + 16 * 64),
         (MmaTiles::Tall, "tall", 9, 128, 4, 128 * 16 + 16 * 64),
@@ -152,7 +154,7 @@ fn tiles_of_doubles_are_those_asked_for() {
         ..Options::of(&MMA)
     };
     assert!(launched(Type::F64, [3; 3], &none).is_err());
-    // Those that move pairs only have others for single elements.
+    // Two tiles move only pairs: for single elements each has a substitute.
     for (mma, kernel) in [(MmaTiles::Large, "tall"), (MmaTiles::Flat, "small")] {
         let options = Options {
             instance: Some(mma as u8),
@@ -217,7 +219,7 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         let launch = plan.expect("allowed").expect("outputs").launch;
         assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
     }
-    // Small ones: several a block.
+    // Small products: several per block.
     for (batch, side, blocks, room) in [(4096, 16, 256, 32 << 10), (2000, 64, 2000, 32 << 10)] {
         let of = (batch, [side; 2]);
         let problem = super::super::batch(Type::F32, of, of).expect("it fits");
@@ -248,7 +250,7 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         assert_eq!((launch.kernel, launch.grid), expected);
         assert!(launch.block[1] == 1, "{launch:?}");
     }
-    // Products that share B are one of all their rows.
+    // Products that share B are one product with all their rows.
     let shared = super::super::batch(Type::F32, (7, [3, 4]), (1, [4, 5]));
     assert_eq!(shared.expect("it fits").extents, [21, 4, 5, 1]);
     let none = super::super::batch(Type::F32, (0, [3, 4]), (1, [4, 5])).expect("it fits");

@@ -1,4 +1,4 @@
-//! Reductions along an axis: how blocks divide an array, and what a launch is given.
+//! Reductions along an axis: how blocks divide an array, and the arguments of a launch.
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Shape, Type, View, ViewMut};
 use kernels::pack::BYTES;
@@ -27,7 +27,7 @@ pub static AXIS: Variant = Variant::new(
 .memory(memory)
 .tier(Tier::Step);
 
-/// The same of indices of extremes: there is no other kernel.
+/// The same for indices of extremes, for which there is no other kernel.
 pub static INDEX: Variant = Variant::new(
     "axis",
     "tiles of columns, several threads a line, in one launch",
@@ -36,63 +36,65 @@ pub static INDEX: Variant = Variant::new(
 )
 .memory(memory);
 
-/// Threads that a multiprocessor holds: 64 registers each.
+/// Resident threads of a multiprocessor, with 64 registers each.
 const RESIDENT: usize = 1024;
-/// Blocks that it holds, at most.
+/// The most resident blocks of a multiprocessor.
 const BLOCKS: usize = 16;
 const WARP: usize = 32;
 
-/// Additions of a thread's share, at most, where the tickets allow it: with the rest of the path
-/// below [`PATH`](kernels::reduce::addend::PATH).
+/// The most additions in a thread's share, if there are tickets enough: together with the rest of
+/// an element's path they stay below [`PATH`](kernels::reduce::addend::PATH).
 const SHARE: usize = 3072;
 
-/// Columns from which on a tile has some of them only.
+/// The number of columns from which on a tile has only some of them.
 const WIDE: usize = 32;
 
-/// The most threads of a line in tiles of columns: each row of such a tile has whole sectors.
+/// The most threads per line in such tiles, so that each row of a tile has whole sectors.
 const MOST_ROWS: usize = 8;
 
-/// Elements of a thread, about, of 4 bytes and of 8, where outputs fill the device and tiles have
-/// all columns. With 18 of 4 bytes the last two are waited for as long as the first 16: 768 × 128 ×
-/// 1152 takes 201 µs, with 72 it takes 157 (H100).
+/// About this many elements per thread, of 4 and of 8 bytes, if outputs fill the device and tiles
+/// have all columns. With 18 of 4 bytes, the thread would wait for the last two as long as for the
+/// first 16: 768 × 128 × 1152 takes 201 µs, with 72 it takes 157 (H100).
 const PLENTY: [usize; 2] = [48, 20];
-/// The same where lines are runs of memory: 200,000 × 40 of `f32` takes 13 µs with 20 elements, 17
-/// with 40 (H200).
+/// The same for contiguous lines: 200,000 × 40 of `f32` takes 13 µs with 20 elements, 17 with 40
+/// (H200).
 const PLENTY_OF_RUN: usize = 20;
 
-/// The fewest elements of a thread, but for sums of 4 bytes that are runs of memory, of which it
-/// has all that are in flight.
+/// The fewest elements per thread. In sums along contiguous lines it is the number that a thread
+/// has in flight.
 const FEWEST: usize = 8;
-/// The same of runs where a block for each multiprocessor has room for all threads.
+/// The fewest elements per thread in contiguous lines, if one block for each multiprocessor has
+/// room for all threads.
 const FEW: usize = 6;
 
-/// Groups of loads of a thread, at least, where lines of that many elements are more than the
-/// device holds: 40,000 × 700 of `f64` takes 58 µs with five groups, 66 with two and a half; 16384
-/// × 9728 of `f32` 148 µs with 64 threads a line and 186 with 256 (H200).
+/// In contiguous lines that more than fill the device, a thread has at least this many groups of
+/// loads: 40,000 × 700 of `f64` takes 58 µs with five groups, 66 with two and a half; 16384 × 9728
+/// of `f32` 148 µs with 64 threads a line and 186 with 256 (H200).
 const GROUPS: usize = 5;
-/// Threads of such a line.
+/// The fewest and the most threads of such a line.
 const MANY: [usize; 2] = [16, 64];
 
-/// Threads of a block whose lines are runs of memory: small ones end, and are replaced, one by one.
-/// 1024² of `f32` along the last axis takes 4.0 µs, with 256 threads 4.5 (H200).
+/// Threads of a block with contiguous lines: small blocks end, and are replaced, one by one. 1024²
+/// of `f32` along the last axis takes 4.0 µs, with 256 threads 4.5 (H200).
 const SMALL: usize = 64;
-/// Threads of a multiprocessor from which on two warps a line are one too many.
+/// Threads per multiprocessor from which on a line gets one warp instead of two.
 const HALF: usize = 384;
 
-/// Groups of loads of a thread. With fewer, lines are not divided in parts, which costs 1.4 µs; with
-/// more than the other, in parts for twice the blocks that the device holds, so that the last ones
-/// end together.
+/// Groups of loads of a thread below which lines are not divided into parts, which would cost 1.4
+/// µs.
 const UNDIVIDED: usize = 4;
-/// The same of runs of memory: 128 × 17,408 of `f64` takes 13.5 µs in one part and 15 in four, 100 ×
-/// 40,000 of `f32` 19.1 and 15.4 (H200).
+/// The same for contiguous lines: 128 × 17,408 of `f64` takes 13.5 µs in one part and 15 in four,
+/// 100 × 40,000 of `f32` 19.1 and 15.4 (H200).
 const UNDIVIDED_RUN: usize = 9;
+/// Groups of loads of a thread from which on there are parts for twice the blocks that the device
+/// holds, so that the last blocks end together.
 const LONG: usize = 24;
 
-/// Parts for each thread of a line, at most, which the last block folds.
+/// The most parts per thread of a line: the last block folds them.
 const PARTS: usize = 4;
 
-/// A problem's lines. Those of one element each are a copy: columns of one row, if there are packs
-/// for each multiprocessor, else runs of memory.
+/// A problem's lines. If each has one element, the reduction is a copy: of columns of one row, if
+/// there are packs for each multiprocessor, else of contiguous lines.
 fn axis(problem: &Problem, filling: usize) -> Axis {
     let axis = super::super::problem::axis(problem);
     if axis.extent != 1 {
@@ -113,10 +115,10 @@ fn axis(problem: &Problem, filling: usize) -> Axis {
     }
 }
 
-/// How blocks divide an array, but for parts. `filling` is the number of multiprocessors.
+/// How blocks divide an array, without parts. `filling` is the number of multiprocessors.
 ///
-/// A line has as many threads as still leave each of them several elements to load at once, but no
-/// more than make all blocks run at the same time: folding what threads have takes time too.
+/// A line gets as many threads as possible while each still has several loads in flight, but not
+/// more than let all blocks be resident: folding the threads' values takes time too.
 fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> Tiling {
     if axis.inner == 1 {
         let each = if is_sum { in_flight(ty) } else { FEWEST };
@@ -134,12 +136,13 @@ fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> Tiling {
             return tiling;
         }
         if threads <= least {
-            // Packs have one thread.
+            // A pack of columns has one thread.
             if axis.inner < WIDE || axis.extent <= PACKED {
                 return tiling;
             }
-            // Smaller tiles end together, and each thread has all that it has in flight: 128 ×
-            // 147,456 of `i64` takes 48.4 µs with eight threads, 56.2 with one (H200).
+            // Smaller tiles end together, and each thread needs no more elements than it has in
+            // flight: 128 × 147,456 of `i64` takes 48.4 µs with eight threads, 56.2 with one
+            // (H200).
             let wanted = plenty(axis.extent, in_flight(ty)).min(most);
             return with_threads(axis, wanted, useful);
         }
@@ -147,8 +150,8 @@ fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> Tiling {
     }
 }
 
-/// The same where lines are runs of memory, whose threads fold by shuffles. A thread has at least
-/// `each` elements, and `group` of them in flight.
+/// The same for contiguous lines, whose threads fold by shuffles. A thread has at least `each`
+/// elements, and `group` of them in flight.
 fn of_runs(axis: Axis, each: usize, group: usize, filling: usize) -> Tiling {
     let (extent, outer) = (axis.extent, axis.outer.max(1));
     let mut rows = useful(extent, each).min(THREADS as usize);
@@ -158,11 +161,11 @@ fn of_runs(axis: Axis, each: usize, group: usize, filling: usize) -> Tiling {
     }
     let [few, many] = MANY;
     let long = plenty(extent, GROUPS * group).clamp(few, many);
-    // Rather more threads than longer sums.
+    // More threads, if a thread's sum would be too long.
     let long = long.max(useful(extent, group * SHARE));
     let least = plenty(extent, PLENTY_OF_RUN).min(long);
-    // With more than two groups of loads a thread, two warps are faster: 1736 × 4176 of `f32` takes
-    // 15.5 µs, with one 16.6 (H200).
+    // With more than two groups of loads per thread of two warps, two are faster than one: 1736 ×
+    // 4176 of `f32` takes 15.5 µs, with one 16.6 (H200).
     let is_half = extent <= 2 * 2 * WARP * group && outer.saturating_mul(WARP) >= HALF * filling;
     loop {
         let threads = rows.max(SMALL);
@@ -181,17 +184,17 @@ fn of_runs(axis: Axis, each: usize, group: usize, filling: usize) -> Tiling {
     }
 }
 
-/// Threads of a line that have this many elements each, a power of two.
+/// The threads of a line with at most `each` elements per thread: a power of two.
 fn useful(extent: usize, each: usize) -> usize {
     extent.div_ceil(each).max(1).next_power_of_two()
 }
 
-/// The same, but rather fewer threads than fewer elements.
+/// The threads of a line with at least `each` elements per thread: a power of two.
 fn plenty(extent: usize, each: usize) -> usize {
     1 << (extent / each).max(1).ilog2()
 }
 
-/// The same with this many threads a line, a power of two.
+/// How blocks divide an array with `wanted` threads per line, a power of two.
 fn with_threads(axis: Axis, wanted: usize, useful: usize) -> Tiling {
     let (threads, inner) = (THREADS as usize, axis.inner.max(1));
     let cols = match inner < WIDE {
@@ -201,7 +204,7 @@ fn with_threads(axis: Axis, wanted: usize, useful: usize) -> Tiling {
     let most = threads / cols;
     let lines = (most / wanted).clamp(1, axis.outer.max(1));
     let rows = match lines {
-        // One line need not be told from others by a shift.
+        // One line needs no shift, so its number of threads need not be a power of two.
         1 => most.min(useful.max(wanted)),
         _ => wanted,
     };
@@ -228,12 +231,12 @@ fn all(axis: Axis, tiling: &Tiling) -> usize {
         .fold(1, usize::saturating_mul)
 }
 
-/// Elements of a type that a thread has in flight.
+/// The elements of a type that a thread has in flight.
 const fn in_flight(ty: Type) -> usize {
     IN_FLIGHT / ty.bytes()
 }
 
-/// The same with this many parts, or a few less: all have the same rows but the last.
+/// The same with about `parts` parts: all but the last have the same number of rows.
 fn divided(tiling: Tiling, extent: usize, parts: usize) -> Tiling {
     let part = extent.div_ceil(parts.max(1)).clamp(1, LONGEST);
     Tiling {
@@ -270,26 +273,26 @@ fn tiling(task: &Task<'_>) -> Tiling {
             true => (2 * at_once / tiles).clamp(1, PARTS * rows),
             false => wanted,
         };
-        // Rather more blocks than longer sums.
+        // More blocks, if a thread's sum would be too long.
         wanted.max(axis.extent.div_ceil(group * SHARE))
     };
     divided(one, axis.extent, parts)
 }
 
-/// Times that blocks of a tile of short lines would fill the device, from which on they have
-/// several.
+/// If blocks with one tile of short lines each would fill the device this many times, they get
+/// several tiles.
 const ROUNDS: usize = 2;
 
-/// A launch's blocks along the columns and along the outer indices, and threads of a block along
-/// both: a tile each; packs of columns; or less than all of many tiles of short lines, whose
-/// threads then have several in flight.
+/// A launch's blocks along the columns and along the outer indices, and a block's threads along
+/// both. Blocks have one tile each, or packs of columns. With many tiles of short lines there are
+/// fewer blocks than tiles: a thread then has several lines in flight.
 fn blocks(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> ([usize; 2], [u32; 2]) {
     let lanes = BYTES / ty.bytes();
     let is_one = tiling.rows == 1 && tiling.parts == 1;
     let comes_in_packs = axis.inner.is_multiple_of(lanes) && axis.inner >= SMALL * lanes;
     let packs = axis.inner.div_ceil(SMALL * lanes);
     let all_packs = packs.saturating_mul(axis.outer);
-    // With fewer blocks, threads for each column are faster: 8 × 216 of `f64` takes 0.87 of the time.
+    // With fewer blocks, a thread per column is faster: 8 × 216 of `f64` takes 0.87 of the time.
     let is_enough = match axis.extent <= 2 * PACKS {
         true => all_packs >= filling,
         false => 2 * all_packs >= at_once(SMALL, filling),
@@ -319,7 +322,8 @@ fn blocks(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> ([usize; 2],
     (blocks, threads)
 }
 
-/// How the blocks of a launch fold their lines. Several short ones where a block has several tiles.
+/// How the blocks of a launch fold their lines: short ones side by side, if a block has several
+/// tiles.
 fn way_of(axis: Axis, tiling: &Tiling, ty: Type, shape: Shape) -> usize {
     let Shape { grid, block, .. } = shape;
     if tiling.parts != 1 {
@@ -348,7 +352,7 @@ fn filling(device: &DeviceProperties) -> usize {
     device.multiprocessors_to_fill() as usize
 }
 
-/// Blocks of this many threads that a device holds.
+/// The blocks of this many threads that a device holds at once.
 fn at_once(threads: usize, filling: usize) -> usize {
     (RESIDENT / threads.next_multiple_of(WARP)).min(BLOCKS) * filling
 }
@@ -366,7 +370,7 @@ fn each(problem: &Problem) -> usize {
     }
 }
 
-/// Tickets, and what parts of lines leave.
+/// The memory for tickets and for the results of parts.
 fn memory(task: &Task<'_>) -> usize {
     let tiling = tiling(task);
     let [_, outer, inner, _] = task.problem.extents;
@@ -422,7 +426,7 @@ pub(super) fn error<T: Precision>(task: &Task<'_>) -> f64 {
     oracle::widened::<T>(1 + share + rounds as usize + of_parts + 1)
 }
 
-/// What a launch is given.
+/// The arguments of a launch.
 struct Given<'a, T: Plain, M: Plain> {
     input: View<'a, T>,
     values: ViewMut<'a, T>,
@@ -435,7 +439,7 @@ struct Given<'a, T: Plain, M: Plain> {
 }
 
 impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
-    /// Which results there are follows from the problem, and how many parts from the memory.
+    /// The problem determines the results, the memory the number of parts.
     fn of(on: &On<'_>, of: Operands<'a>) -> Result<Self, Error> {
         let device = on.device.properties();
         let filling = filling(device);

@@ -1,4 +1,4 @@
-//! A ticket for each handle, and each thread has one handle.
+//! Each thread has one handle, so an append handle is not cloned.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Tickets of 32 bits come again after 2³² of them.
+//! The count has 64 bits: tickets of 32 bits would repeat after 2³² of them.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

@@ -1,5 +1,5 @@
-//! Two arrays with tickets of one count would be right; of one array with two counts, not. Each is
-//! borrowed once.
+//! Each buffer is borrowed once. Two arrays may not share a count here, though that would be right;
+//! one array with two counts would be wrong.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,4 @@
-//! A variable that holds one array or the other, as each thread likes.
+//! A variable that holds a different array in different threads.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Which thread owns an element is a promise.
+//! `Array` promises which thread owns an element: implementing it is `unsafe`.
 #![forbid(unsafe_code)]
 
 struct Backwards([u32; 256]);

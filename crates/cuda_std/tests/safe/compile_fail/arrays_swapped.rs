@@ -1,4 +1,4 @@
-//! Threads that disagree about which array is which.
+//! After the swap, threads disagree about which array is which.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Waiting takes the token for itself.
+//! A barrier needs the token by `&mut`, here through a helper that has `&`.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Nor may that of `store`.
+//! The closure of `store` may not contain a barrier.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The closure of `write` may not wait for other threads.
+//! The closure of `write` may not contain a barrier.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The counts are read after the barrier that follows the last one.
+//! Counters can be read only after the barrier that ends the counting.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

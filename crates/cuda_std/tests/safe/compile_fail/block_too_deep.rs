@@ -1,4 +1,4 @@
-//! And at most 64 along z.
+//! A block has at most 64 threads along z.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Tiles of a width of one's own are not what a linear output is divided by.
+//! A linear output is stored by the tiles of `tiles`, not by those of `tiles_x`.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

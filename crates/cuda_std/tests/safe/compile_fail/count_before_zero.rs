@@ -1,4 +1,4 @@
-//! The bins are counted after the barrier that follows the zeros.
+//! Counters can be added to only after the barrier that ends the zeroing.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

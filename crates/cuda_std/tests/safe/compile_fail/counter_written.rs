@@ -1,4 +1,4 @@
-//! A counter that all threads share changes by atomic operations only.
+//! A counter that all threads share changes only by atomic operations.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

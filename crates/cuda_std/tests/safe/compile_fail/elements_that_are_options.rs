@@ -1,4 +1,4 @@
-//! An enum has bits that are no value.
+//! An enum has bit patterns that are not values.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

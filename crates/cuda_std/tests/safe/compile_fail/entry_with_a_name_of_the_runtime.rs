@@ -1,4 +1,4 @@
-//! The same through a pattern of names.
+//! `#[kernel(name = ..)]` cannot take a name that compiled code calls.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

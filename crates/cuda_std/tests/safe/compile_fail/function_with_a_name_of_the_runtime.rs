@@ -1,4 +1,4 @@
-//! And by another attribute.
+//! `externally_visible` cannot export a name that compiled code calls.
 #![forbid(unsafe_code)]
 
 #[cuda_std::externally_visible]

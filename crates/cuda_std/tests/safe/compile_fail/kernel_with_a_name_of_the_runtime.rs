@@ -1,4 +1,4 @@
-//! Compiled code calls `memcpy`: it would call the kernel.
+//! Compiled code calls `memcpy`: it would call this kernel.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

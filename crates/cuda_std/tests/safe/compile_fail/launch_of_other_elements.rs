@@ -1,4 +1,4 @@
-//! The elements are the kernel's.
+//! A launch takes buffers of the kernel's element types.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,4 @@
-//! An output is lent for writing.
+//! An output is passed to a launch by `&mut`.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,4 @@
-//! A matrix is memory with its rows and columns.
+//! A launch takes a matrix as memory with its rows and columns.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

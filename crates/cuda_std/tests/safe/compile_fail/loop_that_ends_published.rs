@@ -1,4 +1,4 @@
-//! Each round must end as it began.
+//! Each round must end in the state in which it began: the array is free again.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

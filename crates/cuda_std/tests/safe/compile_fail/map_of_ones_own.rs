@@ -1,4 +1,4 @@
-//! Who owns an element is the library's to say.
+//! Only the library defines how elements map to threads.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! What tells the builder that a value is uniform.
+//! Safe code cannot declare the marker that tells the builder a value is uniform.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Threads that differ in z only would store the same element.
+//! Threads that differ only in z would store the same element.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

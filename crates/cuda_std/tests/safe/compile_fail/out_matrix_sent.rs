@@ -1,4 +1,4 @@
-//! A handle stays on its thread: another thread owns other elements.
+//! A handle is not sent to another thread, which owns other elements.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! And it is not cloned.
+//! An output is not cloned: both handles could write the same elements.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

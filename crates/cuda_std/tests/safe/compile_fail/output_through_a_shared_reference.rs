@@ -1,4 +1,4 @@
-//! A closure called for each element has the output for itself or not at all.
+//! `store` needs `&mut Out`: a closure that it calls cannot use the output too.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A reference to an own element keeps the output borrowed.
+//! A reference to a thread's own element keeps the output borrowed.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! One borrow of a thread's own element at a time.
+//! A thread borrows its own element once at a time.
 
 #![forbid(unsafe_code)]
 

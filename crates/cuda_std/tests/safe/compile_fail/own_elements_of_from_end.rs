@@ -1,4 +1,4 @@
-//! The elements have another owner when they are counted from the end.
+//! `mine` is for plain outputs: counted from the end, elements have other owners.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

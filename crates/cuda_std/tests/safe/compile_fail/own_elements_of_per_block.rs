@@ -1,4 +1,4 @@
-//! Or one for each block.
+//! `mine` is for plain outputs: one element per block has no owning thread.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

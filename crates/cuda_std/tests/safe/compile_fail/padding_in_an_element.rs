@@ -1,4 +1,4 @@
-//! Padding has no value.
+//! Padding bytes have no defined value.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A transition without its barrier.
+//! A state transition without its barrier is `unsafe`.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

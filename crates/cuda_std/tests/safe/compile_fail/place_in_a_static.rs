@@ -1,4 +1,4 @@
-//! Another block would store to this block's elements.
+//! A tile kept in a static would let another block store to this block's elements.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A tile of the grid comes from `tiles`.
+//! A tile's range comes only from `tiles`.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The derive's second step is cuda_std's own macro.
+//! The derive uses cuda_std's own macro, which another crate cannot replace.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! That every pattern of bits is a value is a promise.
+//! `Plain` promises that every bit pattern is a value: implementing it is `unsafe`.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

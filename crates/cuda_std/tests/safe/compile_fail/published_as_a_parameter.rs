@@ -1,4 +1,4 @@
-//! An array begins as `Shared`.
+//! A kernel's array parameter is `Shared`, not a later state.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

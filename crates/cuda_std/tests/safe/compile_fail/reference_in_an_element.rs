@@ -1,4 +1,4 @@
-//! Nor has an address one on both sides.
+//! A reference has no meaning across host and device.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The same with arrays for loops.
+//! After the swap, threads disagree about which array is which: arrays for loops.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

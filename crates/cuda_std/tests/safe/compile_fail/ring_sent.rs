@@ -1,4 +1,4 @@
-//! A handle is its thread's: another has other elements.
+//! A handle is not sent to another thread, which owns other elements.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! So is one in a rule.
+//! An expression in `require` is checked as safe code.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

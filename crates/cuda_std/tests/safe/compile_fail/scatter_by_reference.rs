@@ -1,4 +1,4 @@
-//! The launch makes a scatter for each thread.
+//! A scatter is a handle of one thread: a kernel takes it by value.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A scatter has its permutation beside it.
+//! A launch takes a scatter as a buffer with its permutation.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,4 @@
-//! Scratch memory has operations, no elements.
+//! Scratch memory has no elements: only the block's operations use it.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Sections are marks for the builder.
+//! Link sections are marks for the builder: safe code cannot set them.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The array lives as long as its block.
+//! Shared memory lives as long as its block: `'static` is too long.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

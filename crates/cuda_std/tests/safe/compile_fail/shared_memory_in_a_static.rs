@@ -1,4 +1,4 @@
-//! Nor can it outlive the launch.
+//! A view of shared memory cannot outlive the launch.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A view cannot outlive the state that it is a view of.
+//! A view cannot outlive the published state that it borrows.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Its initialiser never runs.
+//! A shared static's initialiser never runs, so an atomic would start undefined.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::AtomicU32;

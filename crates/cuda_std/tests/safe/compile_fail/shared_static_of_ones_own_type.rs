@@ -1,4 +1,4 @@
-//! A type of the user's is not the library's `MaybeUninit`.
+//! A user's type named `MaybeUninit` is not the library's.
 #![forbid(unsafe_code)]
 
 struct MaybeUninit<T>(T);

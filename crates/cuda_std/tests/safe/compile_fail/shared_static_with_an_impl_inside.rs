@@ -1,4 +1,4 @@
-//! Nor does an `impl` inside of the type make it one.
+//! A static cannot make its type acceptable by an `impl` inside that type.
 #![forbid(unsafe_code)]
 
 trait MayBeUninitialised {}

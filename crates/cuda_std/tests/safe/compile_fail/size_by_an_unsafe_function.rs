@@ -1,4 +1,4 @@
-//! An expression in a macro's argument is as safe as any other.
+//! An expression for a `shared` size is checked as safe code.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

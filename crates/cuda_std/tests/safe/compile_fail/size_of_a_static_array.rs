@@ -1,4 +1,4 @@
-//! The type says the size already.
+//! The array's type already fixes its size.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A size for no array.
+//! A `shared` size needs a parameter of that name.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

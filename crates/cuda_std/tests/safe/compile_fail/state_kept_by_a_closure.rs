@@ -1,4 +1,4 @@
-//! A closure that waits can be called once.
+//! A closure that captures a written array can be called only once.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A barrier publishes what was written, not what was not.
+//! A barrier publishes only what was written.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

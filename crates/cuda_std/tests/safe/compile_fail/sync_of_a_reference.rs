@@ -1,4 +1,4 @@
-//! A barrier takes the state itself.
+//! A barrier takes an array's state by value.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! Several arrays go as a tuple.
+//! A barrier takes several arrays as a tuple, not as an array.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

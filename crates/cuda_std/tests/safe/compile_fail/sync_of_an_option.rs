@@ -1,4 +1,4 @@
-//! Whether an array takes part in a barrier is no choice of a thread.
+//! A thread cannot choose whether an array takes part in a barrier.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! An output with one element for each block has no tiles.
+//! An output with one element per block is not stored by tiles.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! There is no other way to one.
+//! A token cannot be built from its fields.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

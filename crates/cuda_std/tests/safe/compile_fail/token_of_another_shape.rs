@@ -1,4 +1,4 @@
-//! Who owns an element depends on the shape of the block.
+//! A token's type includes the block's shape, which decides who owns an element.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A type of the user's under the library's name.
+//! A user's type named `Block` is not the library's.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A type of another meaning under the library's name.
+//! A type alias named `Block` with another shape is not the launch's block.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! One token says that all threads of the block are here.
+//! A kernel takes one token, which stands for all threads of its block.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! `forbid` holds inside a kernel too.
+//! `forbid(unsafe_code)` holds inside a kernel.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

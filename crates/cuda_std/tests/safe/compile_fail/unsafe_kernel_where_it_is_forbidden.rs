@@ -1,4 +1,4 @@
-//! And for the kernel itself.
+//! `forbid(unsafe_code)` refuses an `unsafe` kernel.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The second `fill` overwrites what the first one returned.
+//! The second `fill` overwrites what the first returned.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

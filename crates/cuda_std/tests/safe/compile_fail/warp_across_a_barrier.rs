@@ -1,4 +1,4 @@
-//! The warp borrows the block.
+//! A warp borrows its block until its last use.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! A published array is only read.
+//! A published array is read-only.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

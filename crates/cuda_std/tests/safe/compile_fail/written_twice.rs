@@ -1,4 +1,4 @@
-//! An array that is written waits for its barrier.
+//! A written array cannot be written again before its barrier.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,5 @@
-//! What NVIDIA's own headers leave to shuffles, votes and matches.
+//! Orders that NVIDIA's own headers expect of shuffles, votes and matches, and PTX does not
+//! promise.
 
 use super::{Launch, clean, silent, with, wrong};
 use ptx_emulator::{CheckReport, Rule, Severity};
@@ -43,10 +44,10 @@ fn an_object_ends_after_each_warp_has_gathered() {
         schedules: 16,
     };
     silent(&launch.check());
-    // Nothing gathers the warp, or nothing that waits does.
+    // Nothing gathers the warp, or only an instruction that does not wait.
     wrong(&check(&with(MATCH, gathers, "")));
     wrong(&check(&with(MATCH, gathers, "activemask.b32 %r3;")));
-    // The warps do not count each other down.
+    // A relaxed count does not order one warp after another.
     wrong(&check(&with(MATCH, "atom.acq_rel.cta", "atom.relaxed.cta")));
     // A lane arrives after its warp has gathered.
     let arrives = "mbarrier.arrive.shared.b64 %d1, [bar];";
@@ -88,7 +89,7 @@ fn data_of_lanes_that_only_gather_still_races() {
     ));
 }
 
-/// A note, with its reason; which warp comes last is another.
+/// Expects one note, with its reason, besides those about the order of the warps.
 #[track_caller]
 fn noted(report: &CheckReport) {
     clean(report);
@@ -119,7 +120,7 @@ fn an_acquire_that_a_shuffle_hands_on() {
     ] {
         noted(&check(&with(SHUFFLE, shuffle, other)));
     }
-    // A barrier of the warp says it.
+    // A barrier of the warp orders it by the letter.
     let said = check(&with(SHUFFLE, "@%p3 ret;", "@%p3 ret; bar.warp.sync -1;"));
     clean(&said);
     assert!(
@@ -144,7 +145,8 @@ fn what_no_acquire_was_handed_on_for_is_an_error() {
         "atom.acq_rel.cta",
         "atom.acquire.cta",
     )));
-    // The other warp's lanes had not met before its first lane released: each writes a word.
+    // Each lane of the other warp writes a word, and no barrier orders these writes before the
+    // release by its first lane.
     let each = with(SHUFFLE, ".b8 s[8]", ".b8 s[256]");
     let each = with(&each, "shl.b32 %r4, %r3, 2;", "shl.b32 %r4, %r1, 2;");
     let each = with(
@@ -159,7 +161,7 @@ fn what_no_acquire_was_handed_on_for_is_an_error() {
         "st.shared.u32 [%r6], %r1;",
         "st.shared.u32 [%r6], %r1;\n  bar.warp.sync -1;",
     )));
-    // The shuffle hands on something else.
+    // The shuffle passes another value.
     let other = with(
         SHUFFLE,
         "shfl.sync.idx.b32 %r8, %r7, 0, 31, -1;",
@@ -174,7 +176,7 @@ fn what_no_acquire_was_handed_on_for_is_an_error() {
     )));
 }
 
-/// The first lane of block 1 waits for a flag of block 0, and tells the others by a shuffle.
+/// The first lane of block 1 waits for a flag of block 0, and passes it to the others by a shuffle.
 const FLAG: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -213,7 +215,7 @@ fn a_flag_that_one_lane_waits_for() {
 
 #[test]
 fn within_a_warp_a_shuffle_orders_nothing() {
-    // A warning, as ever: the lanes of one warp.
+    // Between lanes of one warp, the race stays a warning.
     let text = with(SHUFFLE, "xor.b32 %r9, %r4, 4;", "mov.u32 %r9, %r4;");
     let text = with(&text, "bar.warp.sync -1;", "");
     let report = check(&text, (1, 64), &[32]);
