@@ -117,7 +117,8 @@ impl Tiling {
         rows: usize,
         lanes: usize,
     ) -> bool {
-        let is_short = rows == 1 && extent <= PACKED;
+        // Without columns there may be too many lines to loop over.
+        let is_short = rows == 1 && extent <= PACKED && inner > 0;
         match way {
             way::TILES => true,
             way::RUNS => {
@@ -189,7 +190,8 @@ impl Tiling {
         way == way::TILES || parts == 1,
         Tiling::allows(way, [outer, extent, inner], block.x, rows, crate::pack::lanes::<T>()),
         own.len() >= Tiling::own(size_of::<<O as Along>::Folded<T>>(), outer.saturating_mul(inner), parts),
-        parts == 1 || Tiling::tiles(block.x, block.y / rows as u32, outer, inner) <= TICKETS,
+        parts == 1
+            || (1..=TICKETS).contains(&Tiling::tiles(block.x, block.y / rows as u32, outer, inner)),
         // Without a rule on the grid, blocks and threads count along x only.
         [grid.x, grid.y, grid.z] != [0; 3]
     )

@@ -194,6 +194,15 @@ const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
     tiles <= 1 << 30 && blocks <= 1 << 28
 }
 
+/// Whether a state of so many words has the `needed` ones, and 32 bits count them.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "a rule for the host")
+)]
+const fn is_state(words: usize, needed: usize) -> bool {
+    words >= needed && words <= u32::MAX as usize
+}
+
 /// What all ways need.
 #[derive(Clone, Copy)]
 struct Lines<'a, T> {
@@ -241,8 +250,8 @@ impl<T: Scalar> Lines<'_, T> {
 /// # Parameters
 /// - `input`: whole lines, of `extent` elements that are `inner` apart. `output`: as many elements,
 ///   or none for totals.
-/// - `state`: of [`state_len`]. Zeros before the first launch that it is used in, and then as the
-///   last one left it: otherwise results are wrong, or the launch does not end.
+/// - `state`: of [`state_len`] or more, below 2³². Zeros before the first launch that it is used in,
+///   and then as the last one left it: otherwise results are wrong, or the launch does not end.
 /// - `before`: what comes before each line, or nothing. `after`: what comes after each line then, or
 ///   nothing; without an output, the total of each line's [`groups`], a line's after each other.
 /// - `exclusive`: 0 or 1.
@@ -262,10 +271,13 @@ impl<T: Scalar> Lines<'_, T> {
         output.is_empty() || after.is_empty() || after.len() == input.len() / extent,
         !output.is_empty() || input.is_empty() || inner == 1,
         !output.is_empty() || after.len() == input.len() / extent * groups::<T>(extent),
-        state.len() >= state_len::<T>(
-            Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
-            input.len(),
-            extent
+        is_state(
+            state.len(),
+            state_len::<T>(
+                Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
+                input.len(),
+                extent
+            )
         ),
         countable::<T>(input.len(), extent, grid.x),
         Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())) != Way::Tiles

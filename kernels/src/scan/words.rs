@@ -111,7 +111,8 @@ pub(super) struct Loaded([u64; 2]);
 #[derive(Clone, Copy)]
 pub(super) struct Tickets {
     pub(super) state: *mut u64,
-    /// Words of the state, and those of them that this launch writes, all but the first.
+    /// Words of the state, which 32 bits count, and those of them that this launch writes, all but
+    /// the first.
     pub(super) len: usize,
     pub(super) written: usize,
     /// The tickets that are taken in the launch.

@@ -216,5 +216,11 @@ fn lines_are_folded_in_a_way_for_them() {
     refuses(Lines { rows: 2, ..short }, &ways);
     refuses(Lines { parts: 2, ..short }, &ways);
     refuses(of([outer, extent, inner + 2], short), &[way::PACKS]);
+    // Without columns any number of lines would be looped over, or of parts.
+    refuses(of([usize::MAX, 1, 0], short), &ways);
+    starts(start(of([usize::MAX, 1, 0], short), way::TILES));
+    let parts = Lines { parts: 2, ..short };
+    starts(start(parts, way::TILES));
+    refused(start(of([5, 1 << 30, 0], parts), way::TILES), "parts == 1");
     refuses(runs, &[4]);
 }

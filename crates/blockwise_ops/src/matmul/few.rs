@@ -385,7 +385,7 @@ fn columns(
     };
     // A block has rows of one product.
     let mut least = least;
-    while batch != 1 && least < few_cols::THREADS as usize && few_cols::rows_of(least) >= 2 * rows {
+    while batch != 1 && least < few_cols::THREADS as usize && few_cols::rows_of(least) / 2 >= rows {
         least *= 2;
     }
     let mut team = few_cols::THREADS as usize;

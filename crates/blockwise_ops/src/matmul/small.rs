@@ -1,6 +1,6 @@
 //! Batches of small products: which they are, and how much of them a block computes.
 
-use kernels::matmul::small::{COLS, ROWS, THREADS, room, threads};
+use kernels::matmul::small::{COLS, MOST, ROWS, THREADS, room, threads};
 
 use super::{extents, few, is_one};
 use crate::by_width::by_width;
@@ -46,7 +46,7 @@ fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
 /// Whether there is such a kernel for the product.
 pub(super) fn is_small(problem: &Problem) -> bool {
     let ([rows, _, cols], run) = (extents(problem), run(problem));
-    (run > 0 || rows == 0) && run.saturating_mul(cols) <= u32::MAX as usize
+    (run > 0 || rows == 0) && run.saturating_mul(cols) <= MOST
 }
 
 /// Whether it is the fastest.
