@@ -99,7 +99,7 @@ impl Tiling {
     ) -> bool {
         let threads = block[0] as u64 * block[1] as u64;
         let is_part = 0 < part && part <= LONGEST && parts <= LONGEST;
-        if block[2] != 1 || threads > THREADS as u64 || rows == 0 || !is_part {
+        if block[2] != 1 || threads == 0 || threads > THREADS as u64 || rows == 0 || !is_part {
             return false;
         }
         // Several lines are told apart by a shift.

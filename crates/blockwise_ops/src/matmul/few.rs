@@ -302,7 +302,7 @@ fn rows_thin(
         _ => 16,
     };
     // A group has columns of one product.
-    let wide = all.next_power_of_two().clamp(narrow, wide);
+    let wide = all.clamp(narrow, wide).next_power_of_two();
     let groups_of = |shared: usize| {
         let across = shared * lanes(bytes);
         let each = by_width!(bytes, T => anywhere::columns::<T>(across, packs));
