@@ -115,7 +115,7 @@ impl AnyArray {
 
     /// The same elements in another shape, if it has as many.
     pub fn reshaped(self, shape: &[usize]) -> Option<Self> {
-        let same = shape.iter().product::<usize>() == self.len;
+        let same = len_of(shape).is_ok_and(|len| len == self.len);
         let shape = shape.to_vec();
         same.then_some(Self { shape, ..self })
     }

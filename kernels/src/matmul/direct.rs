@@ -118,6 +118,12 @@ pub const fn divides(team: usize, slices: usize) -> bool {
     team.is_power_of_two() && team <= WARPS && (slices == 1 || team == WARPS)
 }
 
+/// Whether 32 bits count the tiles of so many blocks, and those after them.
+pub const fn counted(blocks: u32, team: usize) -> bool {
+    let team = if team == 0 { 1 } else { team };
+    blocks as usize * (WARPS / team) <= 1 << 31
+}
+
 /// C = A·B of each product of a batch.
 ///
 /// # Parameters
@@ -144,6 +150,7 @@ pub const fn divides(team: usize, slices: usize) -> bool {
         rows <= MOST && inner <= MOST && cols <= MOST,
         <S as Instance>::TILES.count(rows, cols).saturating_mul(batch) <= MOST,
         divides(team, slices),
+        counted(grid.x, team),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,

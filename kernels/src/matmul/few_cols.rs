@@ -63,7 +63,7 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
-///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each block's rows of each
 ///   product, 0 before and after; both are empty with one slice.
 /// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
@@ -82,6 +82,7 @@ pub const fn divides(team: usize, cols: usize) -> bool {
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
+        !c.is_empty(),
         cols <= most_cols::<T>(),
         divides(team, cols),
         packs <= 1,

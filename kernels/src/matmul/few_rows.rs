@@ -78,6 +78,7 @@ pub const fn chunk<T>(rows: usize) -> usize {
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
+        !c.is_empty(),
         rows <= MOST_ROWS,
         packs <= 1,
         packs == 0 || cols.is_multiple_of(lanes::<T>()),

@@ -26,6 +26,8 @@ use crate::pack::{BYTES, Pack, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
+/// The most blocks: 32 bits count their threads.
+pub const MOST_BLOCKS: u32 = u32::MAX / THREADS;
 /// Threads that share an output.
 pub const PARTS: usize = 4;
 /// Packs that a warp adds concurrently.
@@ -46,11 +48,12 @@ pub const fn blocks<T>(outputs: usize) -> usize {
 /// - `sums`: `slices` matrices of the size of C, one after the other. `c`: C.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads along x. The grid strides over the packs, or the elements.
+/// At most [`MOST_BLOCKS`] blocks of [`THREADS`] threads along x. The grid strides over the packs, or the elements.
 #[kernel(
     instances(f32, f64),
     require(
         c.len().checked_mul(slices) == Some(sums.len()),
+        grid.x <= MOST_BLOCKS,
         [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1]
     )
 )]

@@ -54,8 +54,8 @@ macro_rules! kernel {
         /// # Parameters
         /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or
         ///   `batch`. `b`: B, `batch` times `inner · cols` elements. `sums`: for each of `slices`,
-        ///   `batch` matrices of `rows · cols` elements. For an instance that moves pairs, `inner`
-        ///   and `cols` are even, and all three are aligned to 16 bytes.
+        ///   `batch` matrices of `rows · cols` elements, at least one. For an instance that moves
+        ///   pairs, `inner` and `cols` are even, and all three are aligned to 16 bytes.
         ///
         /// # Launch
         /// Blocks of as many threads as the instance's policy says, with the shared memory of its
@@ -72,6 +72,7 @@ macro_rules! kernel {
                 super::slices::elements(rows, inner, of_a) == Some(a.len()),
                 super::slices::elements(inner, cols, batch) == Some(b.len()),
                 super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
+                !sums.is_empty(),
                 rows <= MOST && inner <= MOST && cols <= MOST,
                 <S as Instance>::POLICY.tiles(rows, cols) <= MOST,
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),

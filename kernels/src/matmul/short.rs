@@ -34,13 +34,14 @@ pub const HIGHEST: usize = 128;
 
 /// Groups of `wide` packs that cover a row of C, wherever it begins.
 pub const fn groups<T>(cols: usize, wide: usize) -> usize {
-    (cols + lanes::<T>() - 1).div_ceil(wide * lanes::<T>())
+    cols.saturating_add(lanes::<T>() - 1)
+        .div_ceil(wide * lanes::<T>())
 }
 
 /// C = A · B.
 ///
 /// # Parameters
-/// - `a`, `b`, `c`: A, B and C, `rows · inner`, `inner · cols` and `rows · cols` elements.
+/// - `a`, `b`, `c`: A, B and C, `rows · inner`, `inner · cols` and `rows · cols` elements. C has one.
 /// - `wide`: threads that share a row of C, a power of two. `high`: rows of a block, at least one.
 ///
 /// # Launch
@@ -55,6 +56,7 @@ pub const fn groups<T>(cols: usize, wide: usize) -> usize {
         super::slices::elements(rows, inner, 1) == Some(a.len()),
         super::slices::elements(inner, cols, 1) == Some(b.len()),
         super::slices::elements(rows, cols, 1) == Some(c.len()),
+        !c.is_empty(),
         wide.is_power_of_two(),
         wide <= WIDEST,
         high >= 1,

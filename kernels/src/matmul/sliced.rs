@@ -28,7 +28,7 @@ use crate::here::zero_here;
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`: B,
 ///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
 ///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
-///   `rows · cols` elements. For an instance that moves vectors, `pitch` is a whole number of them,
+///   `rows · cols` elements, one at least. For an instance that moves vectors, `pitch` is a whole number of them,
 ///   and B and `sums` are aligned to 16 bytes.
 ///
 /// # Launch
@@ -45,6 +45,7 @@ use crate::here::zero_here;
         elements(rows, inner, of_a) == Some(a.len()),
         elements(inner, pitch, batch) == Some(b.len()),
         super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
+        !sums.is_empty(),
         cols <= pitch,
         grid.z as usize <= slices.saturating_mul(batch),
         pitch.is_multiple_of(<S as Instance>::POLICY.vector),
@@ -137,6 +138,7 @@ pub fn matmul_sliced<S: Instance>(
         elements(rows, pitch_a, of_a) == Some(a.len()),
         elements(inner, pitch_b, batch) == Some(b.len()),
         super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
+        !sums.is_empty(),
         inner <= pitch_a,
         cols <= pitch_b,
         grid.z as usize <= slices.saturating_mul(batch),

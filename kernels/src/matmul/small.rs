@@ -31,6 +31,9 @@ pub const ROWS: usize = 8;
 /// Columns of C that a thread owns.
 pub const COLS: usize = 4;
 
+/// The most outputs of a block at a time: 32 bits count them, and threads beyond them.
+pub const MOST: usize = i32::MAX as usize;
+
 /// Threads that own the outputs of one product.
 pub const fn threads(rows: usize, cols: usize) -> usize {
     rows.div_ceil(ROWS).saturating_mul(cols.div_ceil(COLS))
@@ -70,9 +73,9 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
-///   B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+///   B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
 /// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of
-///   a block; 1 if `run` is less than `rows`. `packs`: whether 16 bytes move at a time; rows of A,
+///   a block, with [`MOST`] outputs at most; 1 if `run` is less than `rows`. `packs`: whether 16 bytes move at a time; rows of A,
 ///   B and C are then whole numbers of them, and all three are aligned to them.
 ///
 /// # Launch
@@ -87,9 +90,10 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
+        !c.is_empty(),
         each > 0,
         run == rows || run < rows && run > 0 && each == 1,
-        run.saturating_mul(cols).saturating_mul(each) <= u32::MAX as usize,
+        run.saturating_mul(cols).saturating_mul(each) <= MOST,
         packs <= 1,
         packs == 0 || inner.is_multiple_of(lanes::<T>()),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),

@@ -46,7 +46,8 @@ const WARPS: usize = THREADS as usize / WARP;
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
-///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element:
+///   extents may be too large to loop over where nothing is in memory.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each group of columns of each
 ///   product, or more, 0 before and after; both are empty with one slice.
 /// - `across`: elements of a row of B that a group reads, a power of two of packs. `packs`: whether
@@ -67,6 +68,7 @@ const WARPS: usize = THREADS as usize / WARP;
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
+        !c.is_empty(),
         rows <= MOST_ROWS,
         across.is_power_of_two(),
         packs <= 1,

@@ -101,7 +101,7 @@ impl Tiling {
     ) -> bool {
         let threads = block[0] as u64 * block[1] as u64;
         let is_part = 0 < part && part <= LONGEST && parts <= LONGEST;
-        if block[2] != 1 || threads > THREADS as u64 || rows == 0 || !is_part {
+        if block[2] != 1 || threads == 0 || threads > THREADS as u64 || rows == 0 || !is_part {
             return false;
         }
         // Several lines are told apart by a shift.
@@ -119,7 +119,8 @@ impl Tiling {
         rows: usize,
         lanes: usize,
     ) -> bool {
-        let is_short = rows == 1 && extent <= PACKED;
+        // Without columns there may be too many lines to loop over.
+        let is_short = rows == 1 && extent <= PACKED && inner > 0;
         match way {
             way::TILES => true,
             way::RUNS => {
@@ -193,7 +194,8 @@ impl Tiling {
         way == way::TILES || parts == 1,
         Tiling::allows(way, [outer, extent, inner], block.x, rows, crate::pack::lanes::<T>()),
         own.len() >= Tiling::own(size_of::<<O as Along>::Folded<T>>(), outer.saturating_mul(inner), parts),
-        parts == 1 || Tiling::tiles(block.x, block.y / rows as u32, outer, inner) <= TICKETS,
+        parts == 1
+            || (1..=TICKETS).contains(&Tiling::tiles(block.x, block.y / rows as u32, outer, inner)),
         // Without a rule on the grid, blocks and threads count along x only.
         [grid.x, grid.y, grid.z] != [0; 3]
     )

@@ -195,6 +195,15 @@ const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
     tiles <= 1 << 30 && blocks <= 1 << 28
 }
 
+/// Whether a state of so many words has the `needed` ones, and 32 bits count them.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "a rule for the host")
+)]
+const fn is_state(words: usize, needed: usize) -> bool {
+    words >= needed && words <= u32::MAX as usize
+}
+
 /// The arguments that all ways use.
 #[derive(Clone, Copy)]
 struct Lines<'a, T> {
@@ -243,8 +252,8 @@ impl<T: Scalar> Lines<'_, T> {
 /// # Parameters
 /// - `input`: whole lines, of `extent` elements that are `inner` apart. `output`: as many elements,
 ///   or none for totals.
-/// - `state`: of [`state_len`]. Zeros before the first launch that it is used in, and then as the
-///   last one left it: otherwise results are wrong, or the launch does not end.
+/// - `state`: of [`state_len`] or more, below 2³². Zeros before the first launch that it is used in,
+///   and then as the last one left it: otherwise results are wrong, or the launch does not end.
 /// - `before`: the prefix of each line, or empty. `after`: receives the prefix for what follows
 ///   each line, or is empty; without an output, the totals of all [`groups`], line by line.
 /// - `exclusive`: 0 or 1.
@@ -264,10 +273,13 @@ impl<T: Scalar> Lines<'_, T> {
         output.is_empty() || after.is_empty() || after.len() == input.len() / extent,
         !output.is_empty() || input.is_empty() || inner == 1,
         !output.is_empty() || after.len() == input.len() / extent * groups::<T>(extent),
-        state.len() >= state_len::<T>(
-            Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
-            input.len(),
-            extent
+        is_state(
+            state.len(),
+            state_len::<T>(
+                Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
+                input.len(),
+                extent
+            )
         ),
         countable::<T>(input.len(), extent, grid.x),
         Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())) != Way::Tiles

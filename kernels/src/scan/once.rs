@@ -28,7 +28,7 @@ use super::tile::{
 use super::words::{Tickets, Words, words};
 use super::{Lines, PACKS, RUN, THREADS, TILE_BYTES, WARPS, published};
 #[cfg(not(target_arch = "nvptx64"))]
-use super::{Way, in_one_step, state_len, whole_lines};
+use super::{Way, in_one_step, is_state, state_len, whole_lines};
 use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
@@ -55,7 +55,7 @@ const TRIES: usize = 64;
         output.len() == input.len(),
         before.is_empty() || before.len() == input.len() / extent,
         after.is_empty() || after.len() == input.len() / extent,
-        state.len() >= state_len::<T>(Way::Tiles, input.len(), extent),
+        is_state(state.len(), state_len::<T>(Way::Tiles, input.len(), extent)),
         in_one_step::<T>(input.len(), extent, grid.x),
         shared_bytes >= TILE_BYTES,
         exclusive <= 1,

@@ -112,7 +112,8 @@ pub(super) struct Loaded([u64; 2]);
 #[derive(Clone, Copy)]
 pub(super) struct Tickets {
     pub(super) state: *mut u64,
-    /// Words of the state; and of these, beside the first, those that this launch writes.
+    /// Words of the state, which 32 bits count; and of these, beside the first, those that this
+    /// launch writes.
     pub(super) len: usize,
     pub(super) written: usize,
     /// The tickets that are taken in the launch.

@@ -17,7 +17,13 @@ fn sums_of_slices_are_as_long_as_the_product() {
     // Any length and address.
     starts(start(memory(27), memory(9), good()));
     starts(start(behind(30), behind(10), good()));
+    let of_blocks = |blocks| shape([blocks, 1, 1], [fold::THREADS, 1, 1]);
+    starts(start(memory(27), memory(9), of_blocks(fold::MOST_BLOCKS)));
     for (outcome, rule) in [
+        (
+            start(memory(27), memory(9), of_blocks(fold::MOST_BLOCKS + 1)),
+            "grid.x",
+        ),
         (start(memory(31), memory(10), good()), "Some(sums.len())"),
         (
             start(memory(30), memory(10), shape([2, 1, 1], [128, 1, 1])),

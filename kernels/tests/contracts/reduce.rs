@@ -216,5 +216,19 @@ fn lines_are_folded_in_a_way_for_them() {
     refuses(Lines { rows: 2, ..short }, &ways);
     refuses(Lines { parts: 2, ..short }, &ways);
     refuses(of([outer, extent, inner + 2], short), &[way::PACKS]);
+    // Without columns any number of lines would be looped over, or of parts.
+    refuses(of([usize::MAX, 1, 0], short), &ways);
+    starts(start(of([usize::MAX, 1, 0], short), way::TILES));
+    let parts = Lines { parts: 2, ..short };
+    starts(start(parts, way::TILES));
+    refused(start(of([5, 1 << 30, 0], parts), way::TILES), "parts == 1");
+    // A block without threads has any number of rows.
+    let (block, rows) = ([32, 0], 1 << 32);
+    let none = Lines {
+        block,
+        rows,
+        ..parts
+    };
+    refused(start(none, way::TILES), "fits");
     refuses(runs, &[4]);
 }

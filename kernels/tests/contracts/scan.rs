@@ -160,6 +160,16 @@ fn lines_of_several_tiles_have_a_state_and_a_ring() {
         }),
         "state.len()",
     );
+    // 32 bits count its words.
+    let words = u32::MAX.into();
+    for (of, start) in [
+        (good, start as fn(Launch) -> Result<(), Error>),
+        (once(), start_once),
+    ] {
+        starts(start(Launch { state: words, ..of }));
+        let state = words + 1;
+        refused(start(Launch { state, ..of }), "state.len()");
+    }
     let shape = good.shape.shared(RING_BYTES - 1);
     refused(start(Launch { shape, ..good }), "shared_bytes");
     let row = Launch {

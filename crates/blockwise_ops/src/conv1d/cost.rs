@@ -264,9 +264,9 @@ pub(super) fn long_transforms(task: &Task<'_>) -> Option<f64> {
         18 => [26_000.0, 10.6e-3],
         _ => [36_000.0, 13.2e-3],
     };
-    let pairs = size.rows * size.outputs.div_ceil(2 * (points - size.taps));
+    let pairs = size.rows as f64 * size.outputs.div_ceil(2 * (points - size.taps)) as f64;
     let bytes = task.problem.ty.bytes() as f64;
-    let transformed = (pairs * points) as f64 * each * bytes / 4.0;
+    let transformed = pairs * points as f64 * each * bytes / 4.0;
     // Row by row, if each has taps of its own.
     let [_, [_, of_taps]] = lens(task.problem);
     let launches = launches * of_taps.max(1) as f64;

@@ -55,7 +55,7 @@ pub(super) fn log_width(problem: &Problem) -> usize {
     let tiles = if taps <= 16 { 4 } else { 2 };
     match taps > conv1d::window::MAX_TAPS || outputs < tiles * span {
         // At least two warps' accesses follow each other.
-        true => outputs.next_power_of_two().clamp(1, 64).ilog2() as usize,
+        true => outputs.clamp(1, 64).next_power_of_two().ilog2() as usize,
         false => conv1d::rows::LOG_THREADS,
     }
 }

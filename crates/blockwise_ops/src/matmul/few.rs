@@ -304,7 +304,7 @@ fn rows_thin(
         _ => 16,
     };
     // A group has columns of one product.
-    let wide = all.next_power_of_two().clamp(narrow, wide);
+    let wide = all.clamp(narrow, wide).next_power_of_two();
     let groups_of = |shared: usize| {
         let across = shared * lanes(bytes);
         let each = by_width!(bytes, T => anywhere::columns::<T>(across, packs));
@@ -387,7 +387,7 @@ fn columns(
     };
     // A block has rows of one product.
     let mut least = least;
-    while batch != 1 && least < few_cols::THREADS as usize && few_cols::rows_of(least) >= 2 * rows {
+    while batch != 1 && least < few_cols::THREADS as usize && few_cols::rows_of(least) / 2 >= rows {
         least *= 2;
     }
     let mut team = few_cols::THREADS as usize;

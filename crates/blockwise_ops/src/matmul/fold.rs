@@ -1,7 +1,7 @@
 //! The launch that adds the products of slices.
 
 use blockwise::{AnyView, AnyViewMut, Device, Stream};
-use kernels::matmul::fold::{THREADS, blocks};
+use kernels::matmul::fold::{MOST_BLOCKS, THREADS, blocks};
 
 use super::kernels::FOLD;
 use super::plan::blocks_of;
@@ -17,6 +17,7 @@ pub(super) fn enqueue(
     c: AnyViewMut<'_>,
 ) -> Result<(), LaunchError> {
     let blocks = by_width!(task.problem.ty.bytes(), T => blocks::<T>(c.len()));
+    let blocks = blocks.min(MOST_BLOCKS as usize);
     let plan = blocks_of(task, [FOLD, 0], blocks, THREADS, 0)?;
     plan.start(on, Operands::of(*task.problem, &[sums], c))
 }

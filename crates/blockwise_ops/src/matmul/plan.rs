@@ -145,7 +145,7 @@ pub(super) fn launch(
         // Of batches, more than a product has would have nothing to do.
         let high = match batch {
             1 => high,
-            _ => high.min(few.groups.next_power_of_two() as u32),
+            _ => few.groups.min(high as usize).next_power_of_two() as u32,
         };
         let blocks = few.groups.div_ceil(high as usize);
         let mut plan = blocks_of(task, which, blocks, block[0], few.shared_bytes)?;

@@ -1,6 +1,6 @@
 //! Batches of small products: when the kernel for them is used, and how much a block computes.
 
-use kernels::matmul::small::{COLS, ROWS, THREADS, room, threads};
+use kernels::matmul::small::{COLS, MOST, ROWS, THREADS, room, threads};
 
 use super::{extents, few, is_one};
 use crate::by_width::by_width;
@@ -49,7 +49,7 @@ fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
 /// Whether the kernel can compute the batch.
 pub(super) fn is_small(problem: &Problem) -> bool {
     let ([rows, _, cols], run) = (extents(problem), run(problem));
-    (run > 0 || rows == 0) && run.saturating_mul(cols) <= u32::MAX as usize
+    (run > 0 || rows == 0) && run.saturating_mul(cols) <= MOST
 }
 
 /// Whether the kernel is the fastest for the batch.

@@ -7,6 +7,7 @@ use super::problem::{Code, Way, problem};
 use super::variants::plan;
 use super::{choice, reference, variants};
 use crate::LaunchError;
+use crate::array::len_of;
 use crate::operation::{
     Axis, Bench, Case, Fold, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank,
     Reduction, Setting, Size, Work,
@@ -168,7 +169,7 @@ const fn reduction(
             Code::ArgMin => |ty, shapes, given| pose(ty, Code::ArgMin, shapes, given),
             Code::ArgMax => |ty, shapes, given| pose(ty, Code::ArgMax, shapes, given),
             Code::Dot => |ty, shapes, _| {
-                let [a, b] = [0, 1].map(|at| shapes[at].iter().product());
+                let [a, b] = [len_of(shapes[0])?, len_of(shapes[1])?];
                 same_length(a, b)?;
                 pose(ty, Code::Dot, &[&[a]], &Given::default())
             },

@@ -84,9 +84,13 @@ pub(super) fn problem(ty: Type, code: Code, way: Way, axis: Axis) -> Result<Prob
             },
         });
     }
-    let len = axis.outer.checked_mul(axis.extent);
+    let outputs = axis.outer.checked_mul(axis.inner);
+    // Along an axis of 0 the array has no elements, and its result may have more than can be counted.
+    let what = "the result";
+    let outputs = outputs.ok_or(LaunchError::SizeOverflow { what })?;
     let what = "an array";
-    len.and_then(|len| len.checked_mul(axis.inner))
+    outputs
+        .checked_mul(axis.extent)
         .ok_or(LaunchError::SizeOverflow { what })?;
     let problem = Problem::new(ty, &[axis.extent, axis.outer, axis.inner]);
     Ok(Problem {

@@ -82,6 +82,25 @@ fn small_tiles_have_their_teams_and_memory_for_their_slices() {
     refused(with(|it| it.team = 4), "divides");
     refused(with(|it| it.team = 16), "divides");
     refused(with(|it| it.team = 0), "divides");
+    // With more blocks of these teams, a tile would have two, or a block would have one forever.
+    for (team, most) in [
+        (1, 1 << 28),
+        (2, 1 << 29),
+        (4, 1 << 30),
+        (8, i32::MAX as u32),
+    ] {
+        let with = |blocks: u32| {
+            let mut one = good();
+            (one.slices, one.of[3], one.tickets) = (1, memory(0), memory(0));
+            one.team = team;
+            one.shape.grid.x = blocks;
+            start(one)
+        };
+        starts(with(most));
+        if team < direct::WARPS {
+            refused(with(most + 1), "counted");
+        }
+    }
     let far = direct::MOST + 1;
     let mut long = good();
     (long.extents, long.slices, long.batch) = ([1, 0, far], 1, [1, 1]);

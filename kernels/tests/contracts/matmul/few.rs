@@ -120,6 +120,21 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
         refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
         refused(start(good().with(|of| of.b = memory(3))), "b.len()");
         refused(start(good().with(|of| of.c = memory(3))), "c.len()");
+        // C has an element: else B has none, or there are no sums, or extents are of any size.
+        let without = |extent: usize, rest: [usize; 3]| {
+            let mut of = good();
+            of.extents[extent] = 0;
+            let [rows, inner, cols] = of.extents;
+            (of.a, of.b) = (memory((rows * inner) as u64), memory((inner * cols) as u64));
+            (of.c, of.sums) = (memory(0), memory(0));
+            refused(start(of), "!c.is_empty()");
+            let mut far = good().with(|of| (of.slices, of.tickets) = (1, memory(0)));
+            (far.a, far.b, far.c, far.sums) = (memory(0), memory(0), memory(0), memory(0));
+            far.extents = rest;
+            refused(start(far), "!c.is_empty()");
+        };
+        without(0, [0, 0, usize::MAX]);
+        without(2, [usize::MAX, 0, 0]);
         let three = || good().three();
         starts(start(three()));
         starts(start(three().with(|of| {

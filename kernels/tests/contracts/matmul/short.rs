@@ -48,6 +48,14 @@ fn short_sums_fit_registers() {
     refused(with(|it| it.of[0] = memory(19)), "Some(a.len())");
     refused(with(|it| it.of[1] = memory(27)), "Some(b.len())");
     refused(with(|it| it.of[2] = memory(34)), "Some(c.len())");
+    // Without columns there may be any number of rows.
+    let none = |rows: usize| {
+        let kernel = matmul_short::<f32>::on(&Device::default())?.shape(good().shape);
+        let (a, b, mut c) = (memory(0), memory(0), memory(0));
+        kernel.launch(&a, &b, &mut c, rows, 0, 0, 4, 32)
+    };
+    refused(none(5), "!c.is_empty()");
+    refused(none(usize::MAX), "!c.is_empty()");
     refused(with(|it| it.wide = 0), "wide");
     refused(with(|it| it.wide = 6), "wide");
     refused(with(|it| it.wide = 2 * WIDEST), "wide");

@@ -71,6 +71,12 @@ fn of_slices<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Resul
     let too_many = good().with(|of| of.slices = MOST_SLICES + 1);
     refused(start(too_many), "Some(sums.len())");
     refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
+    // Without an element, any number of products would be looped over.
+    let none = good().with(|of| {
+        (of.a, of.b, of.sums) = (memory(0), memory(0), memory(0));
+        of.extents = [0; 3];
+    });
+    refused(start(none), "!sums.is_empty()");
 }
 
 /// Two products, of 5 × 6 and 6 × 8 each.

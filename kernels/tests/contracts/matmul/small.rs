@@ -53,6 +53,24 @@ fn small_products_have_room_in_shared_memory() {
     refused(with(|it| it.each = 0), "each > 0");
     refused(with(|it| it.each = 4), "shared_bytes");
     refused(with(|it| it.packs = 2), "packs <= 1");
+    // Without columns B has no element to read, and without both no number of products is too large.
+    let start_of = |a: u64, c: u64, extents: [usize; 3], batch: usize, each: usize| {
+        let [rows, inner, cols] = extents;
+        let kernel = matmul_small::<f32>::on(&Device::default())?;
+        let kernel = kernel.shape(of([2, 1, 1], [small::THREADS, 1, 1], bytes));
+        let (a, b, mut c) = (memory(a), memory(0), memory(c));
+        kernel.launch(
+            &a, &b, &mut c, rows, inner, cols, batch, batch, rows, each, 1,
+        )
+    };
+    refused(start_of(20, 0, [5, 4, 0], 1, 1), "!c.is_empty()");
+    refused(start_of(0, 0, [0; 3], usize::MAX, 1), "!c.is_empty()");
+    // Outputs that 32 bits count, with a block's threads beyond them.
+    let most = small::MOST;
+    let outputs = most as u64 + 1;
+    starts(start_of(0, outputs, [1, 0, 4], most.div_ceil(4), most / 4));
+    let more = most / 4 + 1;
+    refused(start_of(0, outputs, [1, 0, 4], more, more), "MOST");
     for (at, rule) in [
         (0, "a.is_aligned"),
         (1, "b.is_aligned"),

@@ -291,7 +291,8 @@ fn blocks(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> ([usize; 2],
     let is_one = tiling.rows == 1 && tiling.parts == 1;
     let comes_in_packs = axis.inner.is_multiple_of(lanes) && axis.inner >= SMALL * lanes;
     let packs = axis.inner.div_ceil(SMALL * lanes);
-    let all_packs = packs.saturating_mul(axis.outer);
+    // At most half of what can be counted: it is doubled below.
+    let all_packs = packs.saturating_mul(axis.outer).min(usize::MAX / 2);
     // With fewer blocks, a thread per column is faster: 8 × 216 of `f64` takes 0.87 of the time.
     let is_enough = match axis.extent <= 2 * PACKS {
         true => all_packs >= filling,
