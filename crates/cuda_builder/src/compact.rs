@@ -139,11 +139,11 @@ mod tests {
     fn each_place_is_written_once() {
         let ptx = "{\n\t.loc\t1 1 2    // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\tret;\n\t.loc\t1 1 2    // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\
                    \tret;\n\t.loc\t1 7 8  // a.rs:7:8 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\tret;\n\t.loc\t1 1 2 // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n}\n\
-                   {\n\t.loc\t1 1 2 // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\t.loc\t1 1 2 // x @ y:1:2\n}\n";
+                   {\n\t.loc\t1 1 2 // a.rs:1:2 @[ b b.rs:3:4 @[ c.rs:5:6 ] ]\n\t.loc\t1 1 2 // x @ y:1:2 @[ b.rs:3:4 ]\n}\n";
         assert_eq!(
             Compact::default().piece(ptx),
             "{\n\t.loc\t1 1 2 // 0=a.rs:1:2 @ 1=b b.rs:3:4 @ c.rs:5:6\n\tret;\n\tret;\n\t.loc\t1 7 8 // a.rs:7:8 @ 1\n\tret;\n\t.loc\t1 1 2 // 0\n}\n\
-             {\n\t.loc\t1 1 2 // 0\n\t.loc\t1 1 2 // x @ y:1:2\n}\n"
+             {\n\t.loc\t1 1 2 // 0\n\t.loc\t1 1 2 // x @ y:1:2 @[ b.rs:3:4\n}\n"
         );
     }
 
