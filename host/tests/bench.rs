@@ -107,9 +107,11 @@ fn every_policy_that_is_searched_is_right() {
     let device = Device::emulator();
     // A single number is also a square and a cube, so the vectors go by themselves.
     let vectors = given(&["sum/", "min/", "max/", "dot/"], &["5003"]);
-    let others = given(&[], &["150x200", "3001x7", "3001x70", "130x19x140"]);
-    let tunings =
-        [vectors, others].map(|options| bench::tune(&device, &options, |_| ()).expect("a report"));
+    let others = given(&[], &["150x200", "3001x7", "130x19x140"]);
+    // As a matrix it is a large one.
+    let many_taps = given(&["conv-"], &["3001x70"]);
+    let tunings = [vectors, others, many_taps]
+        .map(|options| bench::tune(&device, &options, |_| ()).expect("a report"));
     let findings = || tunings.iter().flat_map(|tuning| &tuning.findings);
     let works: Vec<_> = findings().map(|it| it.work.as_str()).collect();
     for work in [

@@ -118,20 +118,25 @@ impl Effort {
     }
 }
 
-/// Launches until the clock has risen, and each copy at least once; the seconds of one.
+/// Launches until the clock has risen, and each copy at least once; on an emulator, which has no
+/// clock, once. The seconds of one.
 pub(super) fn warm_up(
     device: &Device,
     copies: usize,
     mut launch: impl FnMut(usize) -> Result<(), BenchError>,
 ) -> Result<f64, BenchError> {
+    let (least, long) = match device.properties().kind {
+        DeviceKind::Cuda => (WARM_UP.max(copies), WARM_UP_SECONDS),
+        DeviceKind::Emulator => (1, 0.0),
+    };
     let begin = device.record()?;
     let mut launches = 0;
     loop {
         launch(launches % copies)?;
         launches += 1;
-        if launches >= WARM_UP.max(copies) {
+        if launches >= least {
             let seconds = device.record()?.seconds_since(&begin)?;
-            if seconds >= WARM_UP_SECONDS || device.properties().kind == DeviceKind::Emulator {
+            if seconds >= long {
                 return Ok(seconds / launches as f64);
             }
         }

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 /// Resolves `.loc` directives in order.
 pub(crate) struct Locations<'a> {
     files: HashMap<u32, &'a str>,
-    /// Numbered positions, each with the number of the position that it is inlined at.
-    numbered: HashMap<u32, (&'a str, Option<u32>)>,
+    /// Numbered positions, each with what follows it in its comment.
+    numbered: HashMap<u32, &'a str>,
     /// Positions resolved so far.
     resolved: HashMap<u32, Position>,
     /// Positions of this function's `.loc` directives by file, line and column: later ones may be
@@ -25,14 +25,14 @@ impl<'a> Locations<'a> {
     ) -> Self {
         let mut numbered = HashMap::new();
         for comment in comments {
-            let mut parts = comment.split(" @ ").peekable();
-            while let Some(part) = parts.next() {
-                let Some((number, position)) = part.split_once('=') else {
-                    break;
-                };
-                let Ok(number) = number.parse() else { break };
-                let outer = parts.peek().and_then(|next| first_number(next));
-                numbered.insert(number, (position, outer));
+            let mut rest = Some(comment);
+            while let Some(text) = rest {
+                if let Some((number, position)) = text.split_once('=')
+                    && let Ok(number) = number.parse()
+                {
+                    numbered.insert(number, position);
+                }
+                rest = split(text).1;
             }
         }
         Self {
@@ -52,8 +52,8 @@ impl<'a> Locations<'a> {
     ///
     /// nvcc and Triton use `inlined_at` to name the `.loc` of the same function that it is inlined
     /// at. LLVM, which does not, puts the chain in a comment: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6
-    /// ] ]`. In embedded PTX, `cuda_builder` numbers these chains and writes each once: `//
-    /// 3=a.rs:1:2 @ 2=b.rs:3:4 @ 1=c.rs:5:6`, later `// 3`, or `// 4=d.rs:7:8 @ 2`.
+    /// ] ]`. In embedded PTX, `cuda_builder` writes each chain once, and numbers those that come
+    /// again: `// a.rs:1:2 @ 2=b.rs:3:4 @ c.rs:5:6`, later `// d.rs:7:8 @ 2`, or `// 2`.
     pub(crate) fn read(&mut self, loc: &Loc<'a>, positions: &mut Positions) -> Position {
         let outer = loc.inlined_at.map_or(Position::NONE, |at| {
             let known = self.earlier.get(&at).copied();
@@ -88,11 +88,11 @@ impl<'a> Locations<'a> {
         outer: Position,
         positions: &mut Positions,
     ) -> Option<Position> {
-        if let Some(number) = first_number(loc.comment) {
-            let (position, _) = self.numbered.get(&number)?;
-            let (_, [line, _]) = parts(position)?;
+        let is_chain = loc.comment.contains(" @ ") && !loc.comment.contains(" @[ ");
+        if is_chain || number(loc.comment).is_some() {
+            let (_, [line, _]) = parts(split(self.without_number(loc.comment)?).0)?;
             return if line == loc.at[1] {
-                self.numbered(number, positions)
+                self.chain(loc.comment, positions)
             } else {
                 None
             };
@@ -115,25 +115,36 @@ impl<'a> Locations<'a> {
         (line == loc.at[1]).then(|| outwards.fold(outer, add))
     }
 
-    /// The position with this number.
-    fn numbered(&mut self, number: u32, positions: &mut Positions) -> Option<Position> {
+    /// The position that a chain with numbers stands for.
+    fn chain(&mut self, comment: &'a str, positions: &mut Positions) -> Option<Position> {
         let mut inner = Vec::new();
-        let mut next = Some(number);
+        let mut next = Some(comment);
         let mut outer = Position::NONE;
-        while let Some(number) = next.filter(|_| inner.len() < DEEPEST) {
-            if let Some(&known) = self.resolved.get(&number) {
+        while let Some(text) = next.filter(|_| inner.len() < DEEPEST) {
+            let number = number(text);
+            if let Some(&known) = number.and_then(|number| self.resolved.get(&number)) {
                 outer = known;
                 break;
             }
-            let (position, further) = self.numbered.get(&number)?;
+            let (position, further) = split(self.without_number(text)?);
             inner.push((number, parts(position)?));
-            next = *further;
+            next = further;
         }
         for (number, (file, [line, column])) in inner.into_iter().rev() {
             outer = positions.add(file, (line, column), outer);
-            self.resolved.insert(number, outer);
+            if let Some(number) = number {
+                self.resolved.insert(number, outer);
+            }
         }
         Some(outer)
+    }
+
+    /// The chain from its first position on, which may be one with a number.
+    fn without_number(&self, text: &'a str) -> Option<&'a str> {
+        match number(text) {
+            Some(number) => self.numbered.get(&number).copied(),
+            None => Some(text),
+        }
     }
 
     /// The full path of a library file that a comment names without folders.
@@ -150,9 +161,17 @@ impl<'a> Locations<'a> {
     }
 }
 
-/// The number at the start of a comment or a part of one: `3`, `3=a.rs:1:2`.
-fn first_number(text: &str) -> Option<u32> {
-    let first = text.split(" @ ").next()?;
+/// The first part of a chain, and the others.
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(" @ ") {
+        Some((first, others)) => (first, Some(others)),
+        None => (text, None),
+    }
+}
+
+/// The number of a chain's first part: `3`, `3=a.rs:1:2`.
+fn number(text: &str) -> Option<u32> {
+    let (first, _) = split(text);
     let number = first.split_once('=').map_or(first, |(number, _)| number);
     number.trim().parse().ok()
 }
@@ -301,6 +320,8 @@ mod tests {
             "5=src/e.rs:7:1 @ 5",
             "6=src/f.rs:7:1 @ 99",
             "7=no position",
+            "src/g.rs:7:8 @ 8=src/h.rs:9:1 @ src/i.rs:2:2",
+            "src/j.rs:7:8 @ 8",
         ];
         let mut locations = Locations::new(&[(2, "other.rs")], comments);
         let mut frames = |comment| {
@@ -317,9 +338,12 @@ mod tests {
             assert_eq!(frames(comment)[0], "src/d.rs:7:8");
             assert_eq!(frames(comment)[1..], outer);
         }
+        for (comment, innermost) in [(comments[5], "src/g.rs:7:8"), (comments[6], "src/j.rs:7:8")] {
+            assert_eq!(frames(comment), [innermost, "src/h.rs:9:1", "src/i.rs:2:2"]);
+        }
         // Text that no tool writes: the chain is cut, and the `.loc` itself remains.
         assert_eq!(frames("5").len(), DEEPEST);
-        for comment in ["6", "7", "8", "2", "2 apples"] {
+        for comment in ["6", "7", "9", "2", "2 apples", "a.rs:7 @ 2", "a.rs:8:1 @ 2"] {
             assert_eq!(frames(comment), ["other.rs:7:3"], "{comment}");
         }
     }

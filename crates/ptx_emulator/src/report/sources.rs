@@ -158,7 +158,7 @@ impl Files {
                 continue;
             };
             let number = place.split_whitespace().next().unwrap_or_default();
-            // `// a.rs:1:2 @[ b.rs:3:4 ]`, or `// 3=a.rs:1:2 @ 2=b.rs:3:4`
+            // `// a.rs:1:2 @[ b.rs:3:4 ]`, or `// 3=a.rs:1:2 @ b.rs:3:4`
             let innermost = comment.split(" @").next().unwrap_or_default().trim();
             let innermost = innermost
                 .split_once('=')

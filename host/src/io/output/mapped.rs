@@ -102,4 +102,18 @@ mod tests {
             assert!(rest.copied().all(|byte| byte == 0), "{at}, {len}");
         }
     }
+
+    #[test]
+    fn a_file_that_cannot_be_mapped_is_written_all_the_same() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(8).unwrap();
+        // A map is one to read, too.
+        let unread = File::options().write(true).open(file.path()).unwrap();
+        assert!(copy(&unread, 3, &[7; 5]).is_err());
+        write(&unread, 3, &[7; 5]).unwrap();
+        assert_eq!(
+            std::fs::read(file.path()).unwrap(),
+            [0, 0, 0, 7, 7, 7, 7, 7]
+        );
+    }
 }
