@@ -7,11 +7,11 @@ use blockwise_ops::LaunchError;
 use blockwise_ops::oracle::{Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;
-use ndarray::{Array, ArrayD, Dimension};
+use ndarray::{Array, Dimension};
 
 use super::failure::Failure;
 use super::report;
-use crate::io::{self, ArrayReader, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader};
+use crate::io::{self, ArrayReader, ArrayWriter, Contents, Format, Kind, OutputFile, Reader};
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -232,22 +232,5 @@ impl ArrayOutput {
         stored: impl Into<Type>,
     ) -> Result<ArrayWriter, Failure> {
         Ok(ArrayWriter::create(self.place, self.format, shape, stored)?)
-    }
-
-    /// Writes the result.
-    pub(super) fn write(self, data: &Data) -> Result<(), Failure> {
-        fn whole<T: io::Number>(output: ArrayOutput, array: &ArrayD<T>) -> Result<(), Failure> {
-            let mut writer = output.create(array.shape(), T::KIND)?;
-            let array = array.as_standard_layout();
-            if let Some(values) = array.as_slice() {
-                writer.write(values)?;
-            }
-            Ok(writer.finish()?)
-        }
-        match data {
-            Data::F32(array) => whole(self, array),
-            Data::F64(array) => whole(self, array),
-            Data::I64(array) => whole(self, array),
-        }
     }
 }

@@ -11,6 +11,7 @@
 
 use std::fmt::Debug;
 use std::io::Write;
+use std::str::Utf8Error;
 
 use blockwise::Type;
 
@@ -61,25 +62,39 @@ enum Values {
     Unsigned(Vec<u64>),
 }
 
+/// Refuses the first bytes of what is no text.
+pub(super) fn begins(start: &[u8]) -> Result<(), Problem> {
+    match std::str::from_utf8(start) {
+        // A character may be cut at the end.
+        Err(error) if error.error_len().is_some() => Err(no_text(start, error)),
+        _ if start.len() > 1 && start.iter().all(|&byte| byte == 0) => {
+            Err(Problem::new("the file begins with zeros, and a .csv is text").hint(NO_TEXT))
+        }
+        _ => Ok(()),
+    }
+}
+
+const NO_TEXT: &str = "samples without a header need `sox -t raw -r RATE -e signed -b BITS -c CHANNELS IN OUT.wav`, numbers `numpy.save('x.npy', numpy.fromfile('IN', dtype))`";
+
+fn no_text(bytes: &[u8], error: Utf8Error) -> Problem {
+    let problem = Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()));
+    match bytes {
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+            problem.hint("it looks like UTF-16: save it as UTF-8")
+        }
+        // Text, except for some characters.
+        _ if !bytes.contains(&0) => {
+            problem.hint("save it as UTF-8: `iconv -f latin1 -t utf-8`, if it is Latin-1")
+        }
+        _ => problem.hint(NO_TEXT),
+    }
+}
+
 fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     if bytes.is_empty() {
         return Err(Problem::new("the file is empty"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let problem = Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()));
-        match bytes {
-            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-                problem.hint("it looks like UTF-16: save it as UTF-8")
-            }
-            // Text, except for some characters.
-            _ if !bytes.contains(&0) => {
-                problem.hint("save it as UTF-8: `iconv -f latin1 -t utf-8`, if it is Latin-1")
-            }
-            _ => problem.hint(
-                "a .csv is text, and this is not; samples without a header need `sox -t raw -r RATE -e signed -b BITS -c CHANNELS IN OUT.wav`",
-            ),
-        }
-    })?;
+    let text = std::str::from_utf8(bytes).map_err(|error| no_text(bytes, error))?;
     let text = text.trim_start_matches('\u{feff}');
     let plain = without_comments(text);
     let (text, has_comments) = (&*plain, matches!(plain, std::borrow::Cow::Owned(_)));
@@ -498,6 +513,18 @@ mod tests {
         check_refused(b"1\n\xff\n", "byte 2 is not UTF-8");
         let hint = decode(&[0x10, 0, 0x80, 0xFF]).unwrap_err().hint;
         assert!(hint.is_some_and(|hint| hint.contains("sox -t raw")));
+    }
+
+    #[test]
+    fn first_bytes_are_text_or_not() {
+        let cut = &"# é".as_bytes()[..3];
+        for text in [b"", cut, b"\0", b"1\0"] {
+            assert!(begins(text).is_ok(), "{text:?}");
+        }
+        for (bytes, expected) in [(&b"\0\0\0"[..], "zeros"), (b"1\xC0,", "byte 1 is not")] {
+            let problem = begins(bytes).unwrap_err();
+            assert!(problem.what.contains(expected), "{}", problem.what);
+        }
     }
 
     #[test]

@@ -126,32 +126,37 @@ impl Format {
     }
 }
 
-/// Refuses a file whose first bytes belong to another format than its name's, if it has one.
+/// Refuses a file by its first bytes, as [`begins_as`].
 fn recognised(bytes: &Bytes, len: u64, named: Option<Format>) -> Result<(), Defect> {
     let mut start = vec![0; len.min(foreign::ENOUGH as u64) as usize];
     bytes.read_exact_at(0, &mut start)?;
-    if let Some(foreign) = foreign::foreign(&start) {
+    Ok(begins_as(&start, named)?)
+}
+
+/// Refuses first bytes that belong to another format than the name's, if it has one. Text is read
+/// whole, so what is none is refused before that.
+fn begins_as(start: &[u8], named: Option<Format>) -> Result<(), Problem> {
+    if let Some(foreign) = foreign::foreign(start) {
         return Err(Problem::new(format!(
             "this is {}, and .npy, .csv and .wav are read",
             foreign.name
         ))
-        .hint(foreign.hint)
-        .into());
+        .hint(foreign.hint));
     }
-    let (what, hint) = match Format::by_contents(&start) {
+    let (what, hint) = match Format::by_contents(start) {
         Some(Format::Npy) if named != Some(Format::Npy) => {
             ("a .npy file", "let its name end with .npy")
         }
         Some(Format::Wav) if named != Some(Format::Wav) => {
             ("a .wav file", "let its name end with .wav")
         }
+        _ if named == Some(Format::Csv) => return csv::begins(start),
         _ => return Ok(()),
     };
     Err(Problem::new(format!(
         "this is {what} by its contents, and not by its name"
     ))
-    .hint(hint)
-    .into())
+    .hint(hint))
 }
 
 /// Whether a path means standard input or standard output: `-`, or one of the system's names.
@@ -220,10 +225,7 @@ impl Reader {
                         .hint("it can be one operand; name a file for the other"),
                 });
             }
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map_err(system)?;
-            let format = Format::by_contents(&bytes).unwrap_or(Format::Csv);
-            return Self::of_stream(path, format, bytes);
+            return Self::of_stream(path, None, std::io::stdin().lock());
         }
         let metadata = fs::metadata(path).map_err(system)?;
         if metadata.is_dir() {
@@ -243,11 +245,8 @@ impl Reader {
                 })?;
             return Self::begin(path, format, bytes, len);
         }
-        let bytes = fs::read(path).map_err(system)?;
-        let format = Format::by_name(path)
-            .or_else(|| Format::by_contents(&bytes))
-            .unwrap_or(Format::Csv);
-        Self::of_stream(path, format, bytes)
+        let stream = File::open(path).map_err(system)?;
+        Self::of_stream(path, Format::by_name(path), stream)
     }
 
     /// The same file, rewound.
@@ -261,8 +260,23 @@ impl Reader {
         }
     }
 
-    /// A reader for the contents of a stream.
-    fn of_stream(path: &Path, format: Format, bytes: Vec<u8>) -> Result<Self, FileError> {
+    /// A reader for what a stream holds. The rest of one that is refused by its first bytes is not
+    /// read: `/dev/zero` has no end.
+    fn of_stream(
+        path: &Path,
+        named: Option<Format>,
+        mut stream: impl Read,
+    ) -> Result<Self, FileError> {
+        let mut read = || -> Result<(Format, Vec<u8>), Defect> {
+            let mut bytes = Vec::new();
+            (stream.by_ref().take(foreign::ENOUGH as u64)).read_to_end(&mut bytes)?;
+            let found = named.or_else(|| Format::by_contents(&bytes));
+            let format = found.unwrap_or(Format::Csv);
+            begins_as(&bytes, Some(format))?;
+            stream.read_to_end(&mut bytes)?;
+            Ok((format, bytes))
+        };
+        let (format, bytes) = read().map_err(|defect| defect.reading(path))?;
         let len = bytes.len() as u64;
         Self::begin(path, format, bytes.into(), len)
     }

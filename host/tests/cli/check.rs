@@ -78,6 +78,24 @@ fn a_clean_kernel_is_exit_code_0_and_its_output_is_saved() {
     assert_eq!(sum.stdout, "999000\n");
 }
 
+/// Not one that fewer numbers fit into: here two floats, -0 and -1, are one number.
+#[test]
+fn an_output_is_saved_in_its_own_type() {
+    let folder = folder();
+    let launch = "--kernel scale --block 2 --arg slice:f32[2]=iota --arg f32:-1";
+    for (buffer, ty, sum) in [
+        ("u64[1]", "'<u8'", 0xBF80_0000_8000_0000),
+        ("u32[2]", "'<u4'", 0xBF80_0000_u64 + 0x8000_0000),
+    ] {
+        let line = launch.replace(" --arg f32:", &format!(" --arg {buffer}->y.npy --arg f32:"));
+        check(&folder, &line).ends(0);
+        let file = fs::read(folder.path().join("y.npy")).unwrap();
+        assert!(String::from_utf8_lossy(&file).contains(ty), "{buffer}");
+        let run = Run::line(folder.path(), "sum y.npy").ends(0);
+        assert_eq!(run.stdout, format!("{sum}\n"), "{buffer}");
+    }
+}
+
 #[test]
 fn a_finding_is_exit_code_1_with_the_line_of_the_ptx() {
     let folder = folder();

@@ -51,6 +51,25 @@ fn a_dash_is_standard_input_and_output() {
     assert_eq!(names(folder.path()), ["one.npy", "x.npy"]);
 }
 
+/// `/dev/zero` has no end: it is not read to find out that it is no text.
+#[test]
+fn the_rest_of_what_is_no_text_is_not_read() {
+    let folder = folder();
+    for piece in [[0; 1 << 16], [0xC0; 1 << 16]] {
+        let mut command = blockwise(["sum", "-"]);
+        command.current_dir(folder.path()).stdin(Stdio::piped());
+        command.stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let all = (0..256).try_for_each(|_| input.write_all(&piece));
+        assert!(all.is_err(), "16 MiB were read");
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert!(words.contains("text"), "{words}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn standard_input_is_one_operand_by_each_of_its_names() {

@@ -172,6 +172,8 @@ fn what_cannot_be_profiled_is_said() {
     profile("matmul --type i64").refused("there are no `matmul` kernels for i64");
     profile("transpose --rows 99999999999 --cols 99999999999").refused("too large to be emulated");
     profile("transpose --rows 0").refused("nothing to launch");
+    // Not what the last kernel lacks.
+    profile("matmul --rows 0 --inner 3 --cols 5").refused("nothing to launch");
     profile("conv --kernel block-per-output --taps 3 --len 10").refused("works on f64 only");
     let gpu = Run::of(program().args(["profile", "reverse", "--device", "gpu"]));
     gpu.refused("profiles are made on the emulator");

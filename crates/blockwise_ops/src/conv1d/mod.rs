@@ -72,7 +72,7 @@ pub static CONV: Operation = Operation {
         },
         Operand {
             name: "taps",
-            about: "The taps: a vector, or a matrix with a row for each of the signal (.npy, .csv); or a recording of an impulse response (.wav, one channel for all or one for each; full scale is 1). Unlike types and integers are promoted to float64; a recording is float64, a signal's in the file's own units",
+            about: "The taps: a vector, or a matrix with a row for each of the signal (.npy, .csv); or a recording of an impulse response (.wav, one channel for all or one for each; full scale is 1). A recording is float64, a signal's in the file's own units",
             rank: Rank::Signal,
         },
     ],
@@ -89,7 +89,7 @@ pub static CONV: Operation = Operation {
         true => Type::F32,
         false => Type::F64,
     },
-    widens: "",
+    widens: "Of float32 and float16, results are float32; of all other types, integers too, they are float64.",
     gives: |ty| ty,
     sizes: &[
         Size {

@@ -54,7 +54,7 @@ pub static MATMUL: Operation = Operation {
         },
         Operand {
             name: "b",
-            about: "Matrix B, K x N, or a batch; all products share what is one matrix. Unlike types and integers are promoted to float64",
+            about: "Matrix B, K x N, or a batch; all products share what is one matrix.",
             rank: Rank::Matrices,
         },
     ],
@@ -71,7 +71,7 @@ pub static MATMUL: Operation = Operation {
             false => Type::F64,
         }
     },
-    widens: "Products are float32 if both matrices are, else float64.",
+    widens: "Products of float32 and float16 are float32; all others, those of integers too, are float64.",
     gives: |ty| ty,
     sizes: &[
         Size {

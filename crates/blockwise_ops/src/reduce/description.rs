@@ -36,12 +36,12 @@ fn pose(ty: Type, code: Code, shapes: &[&[usize]], given: &Given) -> Result<Pose
     Ok(Posed { problem, result })
 }
 
-/// The type of a sum: wider than narrow terms.
+/// The type of a sum: wider than narrow terms, of the same sign, as in NumPy.
 fn wider(types: &[Type], _: &Given) -> Type {
     let kinds = types.iter().map(|ty| match ty {
         Type::F16 | Type::F32 => Type::F32,
         Type::F64 => Type::F64,
-        Type::U64 => Type::U64,
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Type::U64,
         _ => Type::I64,
     });
     let promoted = kinds.reduce(|a, b| match (a, b) {
@@ -143,7 +143,7 @@ const fn reduction(
         },
         widens: match code {
             Code::Sum | Code::Dot => {
-                "Sums of float16 are float32; of bool and integers they are int64, or uint64 of uint64, and wrap, as in NumPy. Floats are added in more precision than their own, and rounded once."
+                "Sums of float16 are float32; of bool and signed integers they are int64, of unsigned ones uint64, and wrap, as in NumPy. Floats are added in more precision than their own, and rounded once."
             }
             Code::Mean => {
                 "Means of float16 are float32; of bool and integers they are float64, as in NumPy. They are added in more precision than their own, divided, and rounded once."
@@ -305,7 +305,7 @@ pub static DOT: Operation = Operation {
         },
         Operand {
             name: "b",
-            about: "A vector of the same length; unlike types are promoted to float64",
+            about: "A vector of the same length; integers beside floats, and float32 beside float64, are float64",
             rank: Rank::Vector,
         },
     ],

@@ -289,6 +289,8 @@ fn thin_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
 fn quads_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [rows, cols, ..] = task.problem.extents;
     if !task.in_packs(&[rows, cols]) {
+        // A width without a kernel of quads is refused by that name.
+        task.kernel([0, 0])?;
         return aligned_plan(&task.of(&ALIGNED), WIDE);
     }
     let tile = quads::Tile::of(rows, cols);

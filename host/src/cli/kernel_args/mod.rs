@@ -7,6 +7,7 @@ mod number;
 use std::cell::RefCell;
 use std::path::Path;
 
+use blockwise_ops::AnyArray;
 use blockwise_viewer::StoredFile;
 use kernel_arguments::{Array, Files, Placed, Problem, Role, Type};
 use ptx_emulator::{Emulator, Entry, LoadedModule};
@@ -84,7 +85,7 @@ impl Arguments {
             })
     }
 
-    /// Saves the buffers that are to be saved.
+    /// Saves the buffers that are to be saved, in their own types.
     pub(super) fn save(self, emulator: &Emulator) -> Result<(), Failure> {
         for (
             file,
@@ -93,9 +94,11 @@ impl Arguments {
             },
         ) in self.outputs
         {
-            let mut bytes = vec![0; len * ty.bytes()];
-            emulator.read(address, &mut bytes)?;
-            file.write(&number::array(ty, &bytes)?)?;
+            let mut array = AnyArray::zeros(ty, &[len])?;
+            emulator.read(address, array.bytes_mut())?;
+            let mut writer = file.create(array.shape(), ty)?;
+            writer.write_bytes(array.bytes())?;
+            writer.finish()?;
         }
         Ok(())
     }

@@ -1,52 +1,6 @@
-//! The numbers of files as those that kernels take, and back.
+//! The numbers of files as those that kernels take.
 
 use kernel_arguments::{Type, bytes_of};
-use ndarray::Array1;
-
-use crate::cli::failure::Failure;
-use crate::io::Data;
-
-/// `$body` with `$T` as the integer type, or one of the other two.
-macro_rules! for_type {
-    ($number:expr, $T:ident => $body:expr, f32 => $f32:expr, f64 => $f64:expr) => {
-        match $number {
-            Type::U8 | Type::Bool => {
-                type $T = u8;
-                $body
-            }
-            Type::U16 | Type::F16 => {
-                type $T = u16;
-                $body
-            }
-            Type::U32 => {
-                type $T = u32;
-                $body
-            }
-            Type::U64 => {
-                type $T = u64;
-                $body
-            }
-            Type::I8 => {
-                type $T = i8;
-                $body
-            }
-            Type::I16 => {
-                type $T = i16;
-                $body
-            }
-            Type::I32 => {
-                type $T = i32;
-                $body
-            }
-            Type::I64 => {
-                type $T = i64;
-                $body
-            }
-            Type::F32 => $f32,
-            Type::F64 => $f64,
-        }
-    };
-}
 
 /// The bytes of a file's numbers in another type; only such that are the same numbers.
 pub(super) fn convert(to: Type, stored: Type, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
@@ -94,29 +48,6 @@ pub(super) fn convert(to: Type, stored: Type, bytes: Vec<u8>) -> Result<Vec<u8>,
         (_, Type::U64) => integers(number!(u64)),
         (_, Type::F16 | Type::F32 | Type::F64) => other(),
     }
-}
-
-/// Types of a type as an array for a file: integers become int64.
-pub(super) fn array(ty: Type, bytes: &[u8]) -> Result<Data, Failure> {
-    let chunks = bytes.chunks_exact(ty.bytes());
-    let too_large = || {
-        Failure::new("a number of the output is larger than an int64, in which integers are saved")
-    };
-    // Each chunk has the type's size.
-    for_type!(ty,
-    T => {
-        let value = |chunk: &[u8]| T::from_le_bytes(chunk.try_into().unwrap_or_default());
-        let values: Option<Vec<i64>> = chunks.map(|chunk| i64::try_from(i128::from(value(chunk))).ok()).collect();
-        Ok(Data::I64(Array1::from_vec(values.ok_or_else(too_large)?).into_dyn()))
-    },
-    f32 => {
-        let value = |chunk: &[u8]| f32::from_le_bytes(chunk.try_into().unwrap_or_default());
-        Ok(Data::F32(Array1::from_iter(chunks.map(value)).into_dyn()))
-    },
-    f64 => {
-        let value = |chunk: &[u8]| f64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        Ok(Data::F64(Array1::from_iter(chunks.map(value)).into_dyn()))
-    })
 }
 
 #[cfg(test)]
