@@ -615,6 +615,31 @@ pub const SURVIVORS: &[Survivor] = &[
         1..=1,
         ONE_SLOT_EACH,
     ),
+    never(
+        &["matmul_short_"],
+        "setp.eq.b32 %p, %r, 0;",
+        1..=1,
+        "The compiler counts the zeros behind a power of two in a way that holds for 0, too.",
+    ),
+    never(
+        &["matmul_short_"],
+        "setp.ge.u64 %p, %rd, %rd;",
+        1..=1,
+        BEYOND,
+    ),
+    never(
+        &["matmul_short_f32"],
+        "setp.lt.u64 %p, %rd, %rd;",
+        1..=1,
+        "The elements of a whole pack are then stored one by one.",
+    ),
+    entry(
+        Operator::WidenLoop,
+        &["matmul_short_"],
+        ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
+        2..=2,
+        "One: a run without rows, of which nothing is copied or stored. The other: a group of columns beyond the last, whose accesses have guards of their own.",
+    ),
 ];
 
 const fn never(

@@ -133,13 +133,15 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[2, 70, 3, 9]).by(&["small"]),
     Case::of(&[3, 4, 0, 4]).by(&["small"]),
     // Rows of C that begin anywhere, of fewer packs than a warp has threads and of more; a grid that
-    // strides over both.
+    // strides over both, and one that is too large.
     Case::of(&[70, 5, 11]).by(SHORT).capped(1),
     Case::of(&[300, 8, 31]).by(SHORT).capped(1),
     Case::of(&[37, 3, 301]).by(SHORT).capped(1),
     Case::of(&[35, 6, 37]).by(SHORT),
-    Case::of(&[33, 1, 68]).by(SHORT),
+    Case::of(&[33, 1, 68]).by(SHORT).spare(),
     Case::of(&[5, 0, 7]).by(SHORT),
+    // Runs of 64 rows, whose A takes a thread two copies; the last one is whole.
+    Case::of(&[7680, 1, 1]).by(SHORT).capped(1),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
     Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),
