@@ -616,7 +616,7 @@ pub const SURVIVORS: &[Survivor] = &[
         ONE_SLOT_EACH,
     ),
     never(
-        &["matmul_short_"],
+        &["matmul_short_", "matmul_direct_"],
         "setp.eq.b32 %p, %r, 0;",
         1..=1,
         "The compiler counts the zeros behind a power of two in a way that holds for 0, too.",
@@ -639,6 +639,62 @@ pub const SURVIVORS: &[Survivor] = &[
         ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
         2..=2,
         "One: a run without rows, of which nothing is copied or stored. The other: a group of columns beyond the last, whose accesses have guards of their own.",
+    ),
+    entry(
+        Operator::DeleteBarrier,
+        &["matmul_direct_"],
+        ["bar.sync 0;", ""],
+        1..=1,
+        "The slices' sums are written and read by atomics, so that no ticket makes a race of them; the barrier orders them, as the emulator does without it.",
+    ),
+    never(
+        &["matmul_direct_"],
+        "setp.eq.b32 %p, %r, 1;",
+        1..=1,
+        "A tile of the only product is of product 0 by a division, too.",
+    ),
+    never(
+        &["matmul_direct_"],
+        "setp.eq.b64 %p, %rd, 1;",
+        1..=1,
+        "The only slice is the whole inner extent by a division, too.",
+    ),
+    never(
+        &["matmul_direct_"],
+        "setp.lt.u64 %p, %rd, %rd;",
+        2..=2,
+        "One: the compiler leaves out a division whose quotient is 0. The other: a team has at most as many warps as a round adds.",
+    ),
+    never(
+        &["matmul_direct_"],
+        "setp.lt.s32 %p, %r, 1;",
+        1..=1,
+        "A warp without steps then adds a round of zeros.",
+    ),
+    entry(
+        Operator::WidenLoop,
+        &["matmul_direct_"],
+        ["setp.gt.s32 %p, %r, 0;", "setp.ge.s32 %p, %r, 0;"],
+        1..=1,
+        "A round beyond the slice adds zeros.",
+    ),
+    never(
+        &["matmul_direct_"],
+        "setp.eq.b64 %p, %rd, 0;",
+        1..=2,
+        "There are a warp in a team, and a slice.",
+    ),
+    never(
+        &["matmul_direct_narrow_"],
+        "setp.gt.u64 %p, %rd, 255;",
+        1..=1,
+        "A tile has an output for each thread.",
+    ),
+    always(
+        &["matmul_direct_narrow_"],
+        "setp.lt.u64 %p, %rd, 256;",
+        1..=1,
+        "A tile has an output for each thread.",
     ),
 ];
 

@@ -5,6 +5,8 @@ use crate::operation::Case;
 /// The kernels of one launch.
 const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipelined"];
 const IN_SLICES: &[&str] = &["sliced", "mma", "few", "direct"];
+/// The same for more than a few tiles of doubles.
+const IN_TILES: &[&str] = &["sliced", "mma", "few"];
 /// Those that have batches.
 const BATCHES: &[&str] = &["pipelined", "sliced", "mma", "direct"];
 /// Small tiles of doubles.
@@ -35,8 +37,8 @@ pub(super) static CASES: &[Case] = &[
     // both.
     Case::of(&[67, 50, 36]).by(IN_SLICES).counting(2).capped(1),
     Case::of(&[5, 40, 8]).by(IN_SLICES).counting(7),
-    Case::of(&[130, 36, 66]).by(IN_SLICES).counting(2).capped(1),
-    Case::of(&[131, 33, 67]).by(IN_SLICES).counting(2),
+    Case::of(&[130, 36, 66]).by(IN_TILES).counting(2).capped(1),
+    Case::of(&[131, 33, 67]).by(IN_TILES).counting(2),
     Case::of(&[64, 40, 12]).by(IN_SLICES).counting(7),
     Case::of(&[3, 0, 12]).by(IN_SLICES).counting(2),
     Case::of(&[64, 0, 12]).by(IN_SLICES).counting(2),
@@ -58,16 +60,10 @@ pub(super) static CASES: &[Case] = &[
     // Sums of slices: a pack more than a block has, a grid that strides, and groups of every size.
     Case::of(&[20, 34, 52]).by(IN_SLICES).counting(2),
     Case::of(&[11, 80, 12]).by(IN_SLICES).counting(5).capped(1),
-    Case::of(&[10, 288, 52])
-        .by(IN_SLICES)
-        .counting(18)
-        .capped(1),
+    Case::of(&[10, 288, 52]).by(IN_TILES).counting(18).capped(1),
     Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
     // The same element by element.
-    Case::of(&[21, 288, 51])
-        .by(IN_SLICES)
-        .counting(18)
-        .capped(1),
+    Case::of(&[21, 288, 51]).by(IN_TILES).counting(18).capped(1),
     // Few rows and columns: each number of sums, groups that are cut, by packs and by elements; one
     // slice and several, with a ticket for each group; grids that stride over groups and slices, and
     // some that are too large.
@@ -101,6 +97,8 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[35, 131, 33]).by(DIRECT).counting(1).capped(1),
     Case::of(&[18, 300, 33]).by(DIRECT).counting(3).capped(2),
     Case::of(&[9, 9, 7, 5]).by(DIRECT).counting(1).capped(1),
+    // As many slices as a thread loads ahead; a grid that is too large.
+    Case::of(&[5, 70, 8]).by(DIRECT).counting(4).spare(),
     // Batches: grids that stride over products, one slice and several, in every tile; with an A that
     // all products share.
     Case::of(&[3, 5, 20, 8]).by(BATCHES).counting(1).capped(1),
