@@ -696,6 +696,30 @@ pub const SURVIVORS: &[Survivor] = &[
         1..=1,
         "A tile has an output for each thread.",
     ),
+    always(
+        &["matmul_small_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        1..=1,
+        BY_32_BITS,
+    ),
+    never(
+        &["matmul_small_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        1..=1,
+        BY_32_BITS,
+    ),
+    always(
+        &["matmul_small_"],
+        "setp.eq.b64 %p, %rd, 0;",
+        1..=1,
+        "Rows of whole packs are then copied and stored element by element.",
+    ),
+    never(
+        &["matmul_small_"],
+        "setp.ge.u32 %p, %r, %r;",
+        11..=18,
+        "A thread's first row is inside the product, and so are its first columns, a pack or one, in each row.",
+    ),
 ];
 
 const fn never(

@@ -13,6 +13,8 @@ const BATCHES: &[&str] = &["pipelined", "sliced", "mma", "direct"];
 const DIRECT: &[&str] = &["direct"];
 /// Short inner extents.
 const SHORT: &[&str] = &["short"];
+/// Batches of small products.
+const SMALL: &[&str] = &["small"];
 /// Few rows or columns.
 const FEW: &[&str] = &["few"];
 
@@ -122,14 +124,26 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[3, 7, 75, 67]).by(FEW).counting(3).capped(2),
     Case::of(&[1, 2, 16, 50, 132]).by(FEW).counting(1).capped(1),
     Case::of(&[3, 4, 0, 4]).by(FEW).counting(2),
-    Case::of(&[3, 5, 20, 8]).by(&["small"]).capped(1),
+    Case::of(&[3, 5, 20, 8]).by(SMALL).capped(1),
     // Runs of rows that share a B: the last one is shorter.
-    Case::of(&[2, 300, 30, 3]).by(&["small"]).capped(1),
-    Case::of(&[1, 3, 300, 30, 3]).by(&["small"]).capped(2),
-    Case::of(&[1, 20, 12, 8, 20]).by(&["small"]).capped(1),
-    Case::of(&[9, 9, 7, 5]).by(&["small"]),
-    Case::of(&[2, 70, 3, 9]).by(&["small"]),
-    Case::of(&[3, 4, 0, 4]).by(&["small"]),
+    Case::of(&[2, 300, 30, 3]).by(SMALL).capped(1),
+    Case::of(&[1, 3, 300, 30, 3]).by(SMALL).capped(2),
+    Case::of(&[1, 20, 12, 8, 20]).by(SMALL).capped(1),
+    Case::of(&[9, 9, 7, 5]).by(SMALL),
+    Case::of(&[2, 70, 3, 9]).by(SMALL),
+    Case::of(&[3, 4, 0, 4]).by(SMALL),
+    Case::of(&[3, 4, 0, 5]).by(SMALL),
+    // Several copies and outputs of a thread, in packs and by elements, while the copies of the
+    // next product are under way.
+    Case::of(&[3, 33, 16, 260]).by(SMALL).capped(1),
+    Case::of(&[3, 33, 16, 259]).by(SMALL).capped(1),
+    // Columns that are cut within a thread's, in packs of doubles.
+    Case::of(&[2, 9, 4, 6]).by(SMALL),
+    // One row: most of a thread's are beyond it.
+    Case::of(&[3, 1, 4, 4]).by(SMALL),
+    // Two products of a block, and one of the last; blocks beyond them.
+    Case::of(&[515, 1, 4, 4]).by(SMALL).spare(),
+    Case::of(&[515, 1, 1, 1]).by(SMALL).spare(),
     // Rows of C that begin anywhere, of fewer packs than a warp has threads and of more; a grid that
     // strides over both, and one that is too large.
     Case::of(&[70, 5, 11]).by(SHORT).capped(1),
