@@ -27,14 +27,22 @@ pub(super) fn telling(_: &DeviceProperties, wanted: Wanted) -> Vec<Job> {
                 let all = case.variants.is_empty() && !variant.on_request;
                 all || case.variants.contains(&variant.name)
             };
+            let (before, mut is_wanted) = (jobs.len(), false);
             let variants = ladder::variants(of).filter(named);
             for variant in variants.filter(|variant| has_wanted(variant, wanted)) {
+                is_wanted = true;
                 for ty in types(variant) {
                     for settings in settings(of, case.settings) {
                         jobs.extend(of_case(&device, (of, variant, ty, settings), case));
                     }
                 }
             }
+            let made = jobs.len() > before || !is_wanted || case.variants.is_empty();
+            assert!(
+                made,
+                "{} {:?}: {:?} refuse it",
+                of.name, case.sizes, case.variants
+            );
         }
     }
     jobs
@@ -176,12 +184,14 @@ fn of_case(
         _ => Vec::from_iter(of_problem(device, of, name, &posed, &options, &shapes)),
     };
     if case.spare {
-        let dimensions = match of.operands[0].rank {
-            Rank::Matrix | Rank::Matrices => 2,
-            Rank::Any | Rank::Vector | Rank::Signal => 1,
+        let more = match of.operands[0].rank {
+            // Slices lie along z, and y has a block for each product.
+            Rank::Matrices if case.count > 0 => [1, 0, 1],
+            Rank::Matrix | Rank::Matrices => [1, 1, 0],
+            Rank::Any | Rank::Vector | Rank::Signal => [1, 0, 0],
         };
         let spare = jobs.iter().cloned();
-        let spare: Vec<_> = spare.map(|job| job.with_spare_blocks(dimensions)).collect();
+        let spare: Vec<_> = spare.map(|job| job.with_spare_blocks(more)).collect();
         jobs.extend(spare);
     }
     jobs

@@ -181,14 +181,14 @@ impl Job {
         self
     }
 
-    /// The same with one block more in each dimension that has blocks to cover: a kernel must be
-    /// right on any grid that its contract takes. One-step scans take one grid only.
+    /// The same with so many blocks more along each dimension: a kernel must be right on any grid that
+    /// its contract takes. One-step scans take one grid only.
     #[must_use]
-    pub fn with_spare_blocks(mut self, dimensions: usize) -> Self {
+    pub fn with_spare_blocks(mut self, more: [u32; 3]) -> Self {
         self.case += ", a grid too large";
-        self.plan.grid[..dimensions]
-            .iter_mut()
-            .for_each(|n| *n += 1);
+        for (blocks, more) in self.plan.grid.iter_mut().zip(more) {
+            *blocks += more;
+        }
         self
     }
 

@@ -5,12 +5,16 @@ use crate::operation::Case;
 /// The kernels of one launch.
 const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipelined"];
 const IN_SLICES: &[&str] = &["sliced", "mma", "few", "direct"];
+/// The same for more than a few tiles of doubles.
+const IN_TILES: &[&str] = &["sliced", "mma", "few"];
 /// Those that have batches.
 const BATCHES: &[&str] = &["pipelined", "sliced", "mma", "direct"];
 /// Small tiles of doubles.
 const DIRECT: &[&str] = &["direct"];
 /// Short inner extents.
 const SHORT: &[&str] = &["short"];
+/// Batches of small products.
+const SMALL: &[&str] = &["small"];
 /// Few rows or columns.
 const FEW: &[&str] = &["few"];
 
@@ -35,8 +39,8 @@ pub(super) static CASES: &[Case] = &[
     // both.
     Case::of(&[67, 50, 36]).by(IN_SLICES).counting(2).capped(1),
     Case::of(&[5, 40, 8]).by(IN_SLICES).counting(7),
-    Case::of(&[130, 36, 66]).by(IN_SLICES).counting(2).capped(1),
-    Case::of(&[131, 33, 67]).by(IN_SLICES).counting(2),
+    Case::of(&[130, 36, 66]).by(IN_TILES).counting(2).capped(1),
+    Case::of(&[131, 33, 67]).by(IN_TILES).counting(2),
     Case::of(&[64, 40, 12]).by(IN_SLICES).counting(7),
     Case::of(&[3, 0, 12]).by(IN_SLICES).counting(2),
     Case::of(&[64, 0, 12]).by(IN_SLICES).counting(2),
@@ -58,31 +62,26 @@ pub(super) static CASES: &[Case] = &[
     // Sums of slices: a pack more than a block has, a grid that strides, and groups of every size.
     Case::of(&[20, 34, 52]).by(IN_SLICES).counting(2),
     Case::of(&[11, 80, 12]).by(IN_SLICES).counting(5).capped(1),
-    Case::of(&[10, 288, 52])
-        .by(IN_SLICES)
-        .counting(18)
-        .capped(1),
+    Case::of(&[10, 288, 52]).by(IN_TILES).counting(18).capped(1),
     Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
     // The same element by element.
-    Case::of(&[21, 288, 51])
-        .by(IN_SLICES)
-        .counting(18)
-        .capped(1),
+    Case::of(&[21, 288, 51]).by(IN_TILES).counting(18).capped(1),
     // Few rows and columns: each number of sums, groups that are cut, by packs and by elements; one
-    // slice and several, with a ticket for each group; grids that stride over groups and slices.
+    // slice and several, with a ticket for each group; grids that stride over groups and slices, and
+    // some that are too large.
     Case::of(&[1, 200, 36]).by(FEW).counting(1).capped(1),
     Case::of(&[2, 300, 40]).by(FEW).counting(3).capped(2),
-    Case::of(&[2, 33, 39]).by(FEW).counting(1),
-    Case::of(&[4, 150, 36]).by(FEW).counting(2),
+    Case::of(&[2, 33, 39]).by(FEW).counting(1).spare(),
+    Case::of(&[4, 150, 36]).by(FEW).counting(2).spare(),
     Case::of(&[3, 170, 37]).by(FEW).counting(4).capped(1),
     Case::of(&[3, 9, 260]).by(FEW).counting(1).capped(1),
     Case::of(&[5, 60, 132]).by(FEW).counting(2).capped(1),
-    Case::of(&[7, 75, 67]).by(FEW).counting(3),
+    Case::of(&[7, 75, 67]).by(FEW).counting(3).spare(),
     Case::of(&[16, 50, 260]).by(FEW).counting(1).capped(1),
     Case::of(&[13, 70, 131]).by(FEW).counting(2),
     Case::of(&[16, 900, 20]).by(FEW).counting(1),
     Case::of(&[9, 70, 2]).by(FEW).counting(2).capped(1),
-    Case::of(&[21, 90, 3]).by(FEW).counting(2),
+    Case::of(&[21, 90, 3]).by(FEW).counting(2).spare(),
     Case::of(&[19, 50, 4]).by(FEW).counting(1).capped(1),
     Case::of(&[11, 130, 7]).by(FEW).counting(3).capped(1),
     Case::of(&[18, 300, 8]).by(FEW).counting(2),
@@ -100,6 +99,8 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[35, 131, 33]).by(DIRECT).counting(1).capped(1),
     Case::of(&[18, 300, 33]).by(DIRECT).counting(3).capped(2),
     Case::of(&[9, 9, 7, 5]).by(DIRECT).counting(1).capped(1),
+    // As many slices as a thread loads ahead; a grid that is too large.
+    Case::of(&[5, 70, 8]).by(DIRECT).counting(4).spare(),
     // Batches: grids that stride over products, one slice and several, in every tile; with an A that
     // all products share.
     Case::of(&[3, 5, 20, 8]).by(BATCHES).counting(1).capped(1),
@@ -123,23 +124,36 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[3, 7, 75, 67]).by(FEW).counting(3).capped(2),
     Case::of(&[1, 2, 16, 50, 132]).by(FEW).counting(1).capped(1),
     Case::of(&[3, 4, 0, 4]).by(FEW).counting(2),
-    Case::of(&[3, 5, 20, 8]).by(&["small"]).capped(1),
+    Case::of(&[3, 5, 20, 8]).by(SMALL).capped(1),
     // Runs of rows that share a B: the last one is shorter.
-    Case::of(&[2, 300, 60, 3]).by(&["small"]).capped(1),
-    Case::of(&[3, 301, 60, 16]).by(&["small"]),
-    Case::of(&[1, 3, 300, 60, 3]).by(&["small"]).capped(2),
-    Case::of(&[9, 9, 7, 5]).by(&["small"]),
-    Case::of(&[1, 20, 12, 8, 20]).by(&["small"]).capped(1),
-    Case::of(&[2, 70, 3, 9]).by(&["small"]),
-    Case::of(&[3, 4, 0, 4]).by(&["small"]),
+    Case::of(&[2, 300, 30, 3]).by(SMALL).capped(1),
+    Case::of(&[1, 3, 300, 30, 3]).by(SMALL).capped(2),
+    Case::of(&[1, 20, 12, 8, 20]).by(SMALL).capped(1),
+    Case::of(&[9, 9, 7, 5]).by(SMALL),
+    Case::of(&[2, 70, 3, 9]).by(SMALL),
+    Case::of(&[3, 4, 0, 4]).by(SMALL),
+    Case::of(&[3, 4, 0, 5]).by(SMALL),
+    // Several copies and outputs of a thread, in packs and by elements, while the copies of the
+    // next product are under way.
+    Case::of(&[3, 33, 16, 260]).by(SMALL).capped(1),
+    Case::of(&[3, 33, 16, 259]).by(SMALL).capped(1),
+    // Columns that are cut within a thread's, in packs of doubles.
+    Case::of(&[2, 9, 4, 6]).by(SMALL),
+    // One row: most of a thread's are beyond it.
+    Case::of(&[3, 1, 4, 4]).by(SMALL),
+    // Two products of a block, and one of the last; blocks beyond them.
+    Case::of(&[515, 1, 4, 4]).by(SMALL).spare(),
+    Case::of(&[515, 1, 1, 1]).by(SMALL).spare(),
     // Rows of C that begin anywhere, of fewer packs than a warp has threads and of more; a grid that
-    // strides over both.
+    // strides over both, and one that is too large.
     Case::of(&[70, 5, 11]).by(SHORT).capped(1),
     Case::of(&[300, 8, 31]).by(SHORT).capped(1),
     Case::of(&[37, 3, 301]).by(SHORT).capped(1),
     Case::of(&[35, 6, 37]).by(SHORT),
-    Case::of(&[33, 1, 68]).by(SHORT),
+    Case::of(&[33, 1, 68]).by(SHORT).spare(),
     Case::of(&[5, 0, 7]).by(SHORT),
+    // Runs of 64 rows, whose A takes a thread two copies; the last one is whole.
+    Case::of(&[7680, 1, 1]).by(SHORT).capped(1),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
     Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),

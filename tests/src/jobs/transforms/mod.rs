@@ -252,7 +252,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             jobs.push((shape.convolve)(on, Case { special, ..several }));
         }
         let short = (shape.convolve)(on, case(100, 7, ConvMode::Valid, None));
-        jobs.push(short.with_spare_blocks(1));
+        jobs.push(short.with_spare_blocks([1, 0, 0]));
         // Direct sums of fewer taps than a group, and fewer outputs than threads.
         for taps in [6, 9] {
             let special = Some((50, f64::INFINITY));
