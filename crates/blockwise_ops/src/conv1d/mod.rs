@@ -489,6 +489,10 @@ static CASES: &[Case] = &[
     // Short ones, which share blocks.
     Case::of(&[11, 37, 5]).by(&["rows"]).set(SAME).capped(1),
     Case::of(&[5, 20, 33]).by(&["rows"]).set(FULL).spare(),
+    // Wide windows of more taps than a group, in whole groups and not.
+    Case::of(&[3, 700, 39]).by(&["rows"]).set(SAME).capped(1),
+    Case::of(&[2, 700, 21]).by(&["rows"]).set(SAME),
+    Case::of(&[2, 700, 58]).by(&["rows"]).set(SAME),
     Case::of(&[3, 99, 70]).by(BY_TRANSFORMS).set(SAME),
 ];
 
