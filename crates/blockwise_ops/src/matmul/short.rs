@@ -30,7 +30,7 @@ pub(super) fn pays(problem: &Problem) -> bool {
 pub(super) fn block(problem: &Problem) -> [usize; 2] {
     let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     let packs = cols.div_ceil(lanes(bytes)) + 1;
-    let wide = packs.next_power_of_two().clamp(4, WIDEST);
+    let wide = packs.clamp(4, WIDEST).next_power_of_two();
     let groups = by_width!(bytes, T => groups::<T>(cols, wide));
     // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of
     // 64; 1727 × 1 × 2863 10.4 and 9.8.
