@@ -44,8 +44,8 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// For each integer that is a condition: its predicate, and whether only such assembly reads the
-/// integer. Both have a single definition, so that they always agree.
+/// The integers that assembly tests as conditions, each with its predicate, and whether nothing else
+/// reads the integer. Integer and predicate have a single definition, so that they always agree.
 fn conditions<'t>(function: &[&'t str]) -> HashMap<&'t str, (&'t str, bool)> {
     let mut made: HashMap<&str, &str> =
         function.iter().filter_map(|line| condition(line)).collect();

@@ -118,7 +118,7 @@ pub const fn divides(team: usize, slices: usize) -> bool {
     team.is_power_of_two() && team <= WARPS && (slices == 1 || team == WARPS)
 }
 
-/// Whether 32 bits count the tiles of so many blocks, and those after them.
+/// Whether a tile's number fits 32 bits in a grid of `blocks`, also one stride beyond the last.
 pub const fn counted(blocks: u32, team: usize) -> bool {
     let team = if team == 0 { 1 } else { team };
     blocks as usize * (WARPS / team) <= 1 << 31

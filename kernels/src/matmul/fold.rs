@@ -48,7 +48,8 @@ pub const fn blocks<T>(outputs: usize) -> usize {
 /// - `sums`: `slices` matrices of the size of C, one after the other. `c`: C.
 ///
 /// # Launch
-/// At most [`MOST_BLOCKS`] blocks of [`THREADS`] threads along x. The grid strides over the packs, or the elements.
+/// At most [`MOST_BLOCKS`] blocks of [`THREADS`] threads along x. The grid strides over the packs,
+/// or the elements.
 #[kernel(
     instances(f32, f64),
     require(

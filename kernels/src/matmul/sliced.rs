@@ -28,8 +28,8 @@ use crate::here::zero_here;
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`: B,
 ///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
 ///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
-///   `rows · cols` elements, one at least. For an instance that moves vectors, `pitch` is a whole number of them,
-///   and B and `sums` are aligned to 16 bytes.
+///   `rows · cols` elements, at least one. For an instance that moves vectors, `pitch` is a whole
+///   number of them, and B and `sums` are aligned to 16 bytes.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The

@@ -75,8 +75,9 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
 ///   B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
 /// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of
-///   a block, with [`MOST`] outputs at most; 1 if `run` is less than `rows`. `packs`: whether 16 bytes move at a time; rows of A,
-///   B and C are then whole numbers of them, and all three are aligned to them.
+///   a block, with [`MOST`] outputs at most; 1 if `run` is less than `rows`. `packs`: whether 16
+///   bytes move at a time; rows of A, B and C are then whole numbers of them, and all three are
+///   aligned to them.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid

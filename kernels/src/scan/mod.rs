@@ -195,7 +195,7 @@ const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
     tiles <= 1 << 30 && blocks <= 1 << 28
 }
 
-/// Whether a state of so many words has the `needed` ones, and 32 bits count them.
+/// Whether a state of `words` words is long enough, and short enough for 32-bit indices.
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "a rule for the host")

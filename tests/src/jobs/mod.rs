@@ -181,8 +181,8 @@ impl Job {
         self
     }
 
-    /// The same with so many blocks more along each dimension: a kernel must be right on any grid that
-    /// its contract takes. One-step scans take one grid only.
+    /// The same launch with `more` blocks along each dimension: a kernel must be right on every grid
+    /// that its contract accepts. One-step scans accept only one.
     #[must_use]
     pub fn with_spare_blocks(mut self, more: [u32; 3]) -> Self {
         self.case += ", a grid too large";

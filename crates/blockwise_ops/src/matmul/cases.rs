@@ -133,8 +133,8 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[2, 70, 3, 9]).by(SMALL),
     Case::of(&[3, 4, 0, 4]).by(SMALL),
     Case::of(&[3, 4, 0, 5]).by(SMALL),
-    // Several copies and outputs of a thread, in packs and by elements, while the copies of the
-    // next product are under way.
+    // Threads with several copies and outputs, in packs and by elements. The next product is copied
+    // while this one is computed.
     Case::of(&[3, 33, 16, 260]).by(SMALL).capped(1),
     Case::of(&[3, 33, 16, 259]).by(SMALL).capped(1),
     // Columns that are cut within a thread's, in packs of doubles.
