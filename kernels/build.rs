@@ -12,12 +12,15 @@ const HOPPER: &[&str] = &[
     "matmul_mma_squareragged_f64",
     "matmul_mma_tallragged_f64",
     "matmul_mma_flat_f64",
+    "matmul_mma_slim_f64",
     "matmul_mma_smallragged_f64",
     "matmul_direct_small_f64",
     "matmul_direct_square_f64",
     "matmul_direct_wide_f64",
     "matmul_direct_narrow_f64",
     "matmul_tensor_f32",
+    "matmul_fold_f32",
+    "matmul_fold_f64",
 ];
 
 fn main() {

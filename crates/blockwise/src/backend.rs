@@ -240,8 +240,9 @@ pub(crate) trait HostMemory: Send {
 
 /// PTX loaded into a device. Keeps its device alive.
 pub(crate) trait Program: Send + Sync {
-    /// Finds an entry point.
-    fn function(&self, name: &str) -> Result<Arc<dyn Callable>>;
+    /// Finds an entry point. `starts_early` promises that it waits for the kernel before it in its
+    /// queue, so that its launches may start before that one has ended.
+    fn function(&self, name: &str, starts_early: bool) -> Result<Arc<dyn Callable>>;
 }
 
 /// An entry point of loaded PTX. Keeps its program alive.

@@ -358,7 +358,8 @@ struct Loaded {
 struct EmulatorProgram(Arc<Loaded>);
 
 impl Program for EmulatorProgram {
-    fn function(&self, name: &str) -> Result<Arc<dyn Callable>> {
+    /// Launches run one after the other, whatever the kernel allows.
+    fn function(&self, name: &str, _starts_early: bool) -> Result<Arc<dyn Callable>> {
         if self.0.module.module().entry(name).is_none() {
             return Err(Error::UnknownKernel {
                 kernel: name.to_owned(),

@@ -9,7 +9,11 @@ use launch_contract::launch::{Argument, Entry, Function as _, Memory, Shape, Tar
 use crate::backend::Program;
 use crate::memory::Core;
 use crate::signature::{self, Parameters};
+use crate::ptx;
 use crate::{Error, Function, Result, Stream};
+
+/// The architecture from which on kernels with the option `starts_early` wait for the one before.
+const STARTS_EARLY: u32 = 90;
 
 /// PTX loaded into a device. Kernels are launched from it as embedded ones are from the device.
 /// Keeps its device alive.
@@ -24,6 +28,8 @@ struct Inner {
     records: HashMap<String, String>,
     /// The parameters that the PTX declares, by kernel.
     parameters: HashMap<String, Parameters>,
+    /// Whether its architecture has kernels that start early.
+    has_early: bool,
 }
 
 impl Module {
@@ -34,6 +40,7 @@ impl Module {
             origin: origin.to_owned(),
             records: signature::records(text),
             parameters: signature::parameters(text),
+            has_early: ptx::target_of_text(text) >= Some(STARTS_EARLY),
         })))
     }
 
@@ -45,9 +52,12 @@ impl Module {
             origin,
             records,
             parameters,
+            has_early,
         } = &*self.0;
-        let function = program.function(entry.name)?;
         let recorded = records.get(entry.name).map(String::as_str);
+        // Where the record says so, `#[kernel]` has written the wait.
+        let is_early = |record: &str| record.lines().any(|line| line == "starts early");
+        let function = program.function(entry.name, *has_early && recorded.is_some_and(is_early))?;
         if recorded.is_none() && !records.is_empty() {
             return Err(Error::Contract {
                 kernel: entry.name,
@@ -80,7 +90,7 @@ impl Module {
         memory: &[Memory<'_>],
     ) -> Result<()> {
         let Inner { program, core, .. } = &*self.0;
-        let function = Function::new(program.function(kernel)?, core, kernel);
+        let function = Function::new(program.function(kernel, false)?, core, kernel);
         // SAFETY: the caller's promise.
         unsafe { function.launch(stream, shape, arguments, memory) }
     }

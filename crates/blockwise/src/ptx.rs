@@ -225,7 +225,7 @@ pub(crate) fn embedded(
 }
 
 /// The number in `.target sm_80` or `.target sm_90a, debug`.
-fn target_of_text(text: &str) -> Option<u32> {
+pub(crate) fn target_of_text(text: &str) -> Option<u32> {
     let digits = word_after(text, ".target")?.strip_prefix("sm_")?;
     let end = digits
         .find(|c: char| !c.is_ascii_digit())

@@ -123,6 +123,17 @@ pub enum CudaBuilderError {
         /// One text per symbol: the kernel, the symbol, and the line.
         reports: Vec<String>,
     },
+    /// A kernel with `starts_early` accesses memory before it waits for the kernel before it.
+    #[error(
+        "kernel `{kernel}`: the compiler moved an access above the wait of `starts_early` (`{access}`), where the kernel before \
+         it may still run; remove the option"
+    )]
+    EarlyAccess {
+        /// The kernel.
+        kernel: String,
+        /// The instruction.
+        access: String,
+    },
     /// The compiler duplicated a barrier; threads would wait at different copies.
     #[error(
         "kernel `{kernel}`: the compiler duplicated the barrier at {location} in `{function}` ({copies} copies), and threads would \

@@ -34,6 +34,7 @@ mod cargo;
 mod chains;
 mod compact;
 mod compile;
+mod early;
 mod embed;
 mod error;
 mod failure;

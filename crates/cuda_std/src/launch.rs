@@ -41,6 +41,22 @@
 
 pub use launch_contract::launch::*;
 
+use crate::gpu_only;
+
+/// Waits until the launch before this one in its stream has ended and its writes can be read: a
+/// launch of a kernel with `starts_early` may start before. PTX for devices below compute capability
+/// 9.0 has no such launches, and nothing to wait for.
+#[doc(hidden)]
+#[gpu_only]
+#[inline(always)]
+pub fn wait_for_earlier() {
+    // SAFETY: without `nomem`, no access to memory moves over it.
+    #[cfg(target_feature = "compute_90")]
+    unsafe {
+        core::arch::asm!("griddepcontrol.wait;", options(nostack));
+    }
+}
+
 /// The memory of a dynamic shared array of `len` elements, in a kernel.
 ///
 /// # Safety

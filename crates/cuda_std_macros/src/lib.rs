@@ -77,6 +77,10 @@ use rooted::Rooted;
 /// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. The driver refuses a
 ///   block of more than 256 threads, and the assembler limits registers so that two blocks fit on a
 ///   multiprocessor. `min_blocks = [8, 6]` has a number for each instance, in order.
+/// - `starts_early`: CUDA's programmatic dependent launch. A launch may start while the kernel before
+///   it in the stream still runs, and waits for its end before the first access to memory; without
+///   this the device starts it after that end, half a microsecond to two later. For the second of
+///   two short kernels. On devices below compute capability 9.0 it has no effect.
 /// - `allow_divergence = "why"`, for `unsafe` kernels: silences the build's warning that some
 ///   threads may miss a barrier.
 /// - `crate = other::cuda_std`: the path of cuda_std, for a crate that has it only through another

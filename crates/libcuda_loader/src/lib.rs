@@ -19,6 +19,7 @@
 
 mod api;
 mod failure;
+pub mod launch_ex;
 mod library;
 
 pub use failure::{Failure, describe, last_failure};

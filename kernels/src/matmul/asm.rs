@@ -353,10 +353,11 @@ pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
     }
 }
 
-/// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`.
+/// Starts a copy of `$bytes` bytes from global to shared memory, of which the first `$valid` are read;
+/// the others are zeros.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
-    ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident) => {
+    ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $valid:expr) => {
         // SAFETY: passed on to the caller.
         unsafe {
             core::arch::asm!(
@@ -367,7 +368,7 @@ macro_rules! copy {
                 "}}",
                 slot = in(reg32) $slot,
                 source = in(reg64) $source,
-                valid = in(reg32) if $inside { $bytes } else { 0 },
+                valid = in(reg32) $valid,
                 options(nostack),
             )
         }
@@ -384,9 +385,19 @@ macro_rules! copy {
 #[inline(always)]
 pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside: bool) {
     match elements {
-        super::policy::VECTOR => copy!("cg", 16, slot, source, inside),
-        _ => copy!("ca", 4, slot, source, inside),
+        super::policy::VECTOR => copy!("cg", 16, slot, source, if inside { 16 } else { 0 }),
+        _ => copy!("ca", 4, slot, source, if inside { 4 } else { 0 }),
     }
+}
+
+/// As [`copy`], for a whole pack, of which only the first `bytes` bytes are read.
+///
+/// # Safety
+/// As for [`copy`]. `source` points to that many bytes.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn copy_part(slot: u32, source: *const f32, bytes: u32) {
+    copy!("cg", 16, slot, source, bytes)
 }
 
 /// As [`copy`], for one double or two.
@@ -397,8 +408,8 @@ pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside
 #[inline(always)]
 pub(super) unsafe fn copy_doubles(elements: usize, slot: u32, source: *const f64, inside: bool) {
     match elements {
-        2 => copy!("cg", 16, slot, source, inside),
-        _ => copy!("ca", 8, slot, source, inside),
+        2 => copy!("cg", 16, slot, source, if inside { 16 } else { 0 }),
+        _ => copy!("ca", 8, slot, source, if inside { 8 } else { 0 }),
     }
 }
 

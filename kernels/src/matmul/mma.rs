@@ -146,6 +146,7 @@ kernel!(
     Square,
     Small,
     Flat,
+    Slim,
     SquareRagged,
     SmallRagged
 );

@@ -227,6 +227,7 @@ fn every_shape_in_slices() {
                         Some(2),
                     ),
                     (Cut::Small, MmaTiles::Flat, DirectTiles::Small, 5, None),
+                    (Cut::Small, MmaTiles::Slim, DirectTiles::Small, 3, Some(4)),
                     (Cut::Small, MmaTiles::Small, DirectTiles::Small, 1, Some(3)),
                 ] {
                     let instance = match *kernel {

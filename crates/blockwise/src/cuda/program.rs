@@ -8,6 +8,7 @@ use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust_raw::{CUfunction, CUfunction_attribute};
 use launch_contract::launch::{Argument, Shape};
+use libcuda_loader::launch_ex::{self, Config};
 
 use super::context::CudaContext;
 use super::panics::Listener;
@@ -46,7 +47,7 @@ impl CudaProgram {
 }
 
 impl Program for CudaProgram {
-    fn function(&self, name: &str) -> Result<Arc<dyn Callable>> {
+    fn function(&self, name: &str, starts_early: bool) -> Result<Arc<dyn Callable>> {
         let Loaded {
             module,
             origin,
@@ -69,6 +70,7 @@ impl Program for CudaProgram {
             function: function.to_raw(),
             name: name.into(),
             shared_bytes: AtomicU32::new(context.properties.shared_bytes_per_block),
+            starts_early: starts_early && launch_ex::is_known(),
             program: self.clone(),
         }))
     }
@@ -79,6 +81,8 @@ pub(super) struct CudaFunction {
     pub(super) name: Arc<str>,
     /// The dynamic shared memory that a launch may use, as last requested.
     shared_bytes: AtomicU32,
+    /// Whether its launches may start before the kernel before them has ended.
+    starts_early: bool,
     program: CudaProgram,
 }
 
@@ -149,20 +153,31 @@ impl Callable for CudaFunction {
         } = shape;
         // SAFETY: the caller promises matching arguments; each pointer is valid for its bytes,
         // which the driver copies during the call; function and stream are of the current context.
+        // A kernel that starts early waits for the one before it.
         let result = unsafe {
-            cust_raw::cuLaunchKernel(
-                function,
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
-                shared_bytes,
-                stream.as_inner(),
-                pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
+            if self.starts_early {
+                let config = Config {
+                    grid: [grid.x, grid.y, grid.z],
+                    block: [block.x, block.y, block.z],
+                    shared_bytes,
+                    stream: stream.as_inner(),
+                };
+                launch_ex::launch_early(function, config, pointers.as_mut_ptr())
+            } else {
+                cust_raw::cuLaunchKernel(
+                    function,
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    block.x,
+                    block.y,
+                    block.z,
+                    shared_bytes,
+                    stream.as_inner(),
+                    pointers.as_mut_ptr(),
+                    std::ptr::null_mut(),
+                )
+            }
         };
         answer(result).map_err(|error| {
             let doing = format!("launching kernel `{}`", self.name);

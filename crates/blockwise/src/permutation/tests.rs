@@ -60,7 +60,7 @@ fn run(text: &str, state: &[u32]) -> Element {
     let state = numbers(&device, state);
     let core = &state.memory.core;
     let program = core.backend.load(&ptx, "a test").expect("PTX");
-    let kernel = program.function("sequence").expect("one");
+    let kernel = program.function("sequence", false).expect("one");
     let at = state.memory.address;
     // SAFETY: the kernel has this parameter, and its memory stays.
     let launched = unsafe { kernel.launch(&*core.queue, Shape::new(1, 1), &[Argument::new(&at)]) };

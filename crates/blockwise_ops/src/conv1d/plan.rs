@@ -46,6 +46,10 @@ pub(super) fn direct(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.plan_1d([0, 0], outputs(task), threads(task), 0)
 }
 
+/// The most outputs of all rows for which threads take them one by one: whole tiles would leave most
+/// multiprocessors idle. f32 7 × 4004 × 61 takes 11.8 µs in 14 blocks.
+const FEW_OUTPUTS: usize = 100_000;
+
 /// Binary logarithm of the threads that take a row of [`rows`](conv1d::rows). Few whole tiles are
 /// not worth their copies.
 pub(super) fn log_width(problem: &Problem) -> usize {
@@ -53,7 +57,8 @@ pub(super) fn log_width(problem: &Problem) -> usize {
     let taps = samples.min(taps);
     let span = by_width!(problem.ty.bytes(), T => conv1d::window::span::<T>());
     let tiles = if taps <= 16 { 4 } else { 2 };
-    match taps > conv1d::window::MAX_TAPS || outputs < tiles * span {
+    let is_small = outputs.saturating_mul(problem.all_rows()) < FEW_OUTPUTS;
+    match taps > conv1d::window::MAX_TAPS || outputs < tiles * span || is_small {
         // At least two warps' accesses follow each other.
         true => outputs.clamp(1, 64).next_power_of_two().ilog2() as usize,
         false => conv1d::rows::LOG_THREADS,

@@ -102,7 +102,8 @@ pub(super) fn fastest_in(
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
         _ if *kernel == DIRECT => direct::time_of((of, batch), most, device),
-        _ if *kernel == MMA && (direct::is_faster(of, batch) || !mma::is_counted(of)) => None,
+        _ if *kernel == MMA && !mma::is_counted(of) => None,
+        _ if *kernel == MMA && batch != 1 && direct::is_faster(of, batch) => None,
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
@@ -245,7 +246,7 @@ fn fastest_of(
         let cost = cost::sliced(cut);
         slices.clone().map(move |slices| {
             let multiplied = cost.time(of, batch, slices, [vectors, stores], multiprocessors);
-            let time = multiplied + cost::fold(of, batch, slices, bytes);
+            let time = multiplied + cost::fold(of, batch, slices, bytes, device);
             let worth = match (batch, slices) {
                 (0 | 1, _) | (_, 1) => 1.0,
                 _ => OF_BATCH,

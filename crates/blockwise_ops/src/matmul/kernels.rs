@@ -230,6 +230,7 @@ pub(super) static MMA: &[Kernel] = &[
     counted!(F64 f64, [0, 2], mma::matmul_mma<mma::Large>),
     counted!(F64 f64, [0, 3], mma::matmul_mma_small<mma::Small>),
     counted!(F64 f64, [0, 4], mma::matmul_mma_small<mma::Flat>),
+    counted!(F64 f64, [0, 5], mma::matmul_mma_small<mma::Slim>),
     counted!(F64 f64, [1, 0], mma::matmul_mma_small<mma::SquareRagged>),
     counted!(F64 f64, [1, 1], mma::matmul_mma<mma::TallRagged>),
     counted!(F64 f64, [1, 3], mma::matmul_mma_small<mma::SmallRagged>),

@@ -28,7 +28,7 @@ struct Rates {
 const fn rates(tiles: MmaTiles, pairs: bool) -> Rates {
     let (element, start, store, read): (&[f64], _, _, _) = match (tiles, pairs) {
         (MmaTiles::Small, true) => (&[7.3, 11.6, 17.2], 1590.0, 0.0, 0.0009),
-        (MmaTiles::Flat, _) => (&[10.3, 17.7, 29.6], 1560.0, 330.0, 0.0007),
+        (MmaTiles::Flat | MmaTiles::Slim, _) => (&[10.3, 17.7, 29.6], 1560.0, 330.0, 0.0007),
         (MmaTiles::Square, true) => (&[23.7, 36.0, 55.6], 1590.0, 570.0, 0.0006),
         (MmaTiles::Tall, true) => (&[44.1, 73.4], 2320.0, 860.0, 0.0),
         // The fits are 29.0, 54.4 and 69.7 where 29.6, 55.6 and 72.4 stand: in long products, in
@@ -94,7 +94,7 @@ pub(super) fn slices(
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
         let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
-        time + fold(of, batch, slices, size_of::<f64>())
+        time + fold(of, batch, slices, size_of::<f64>(), properties)
     };
     let whole = (time(1), 1);
     let longest = (of[1] / SHORTEST).clamp(1, most);
@@ -131,7 +131,7 @@ fn fastest_tiles(
         MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
         _ if batch == 1 => true,
         MmaTiles::Small => is_small,
-        MmaTiles::Flat => false,
+        MmaTiles::Flat | MmaTiles::Slim => false,
         MmaTiles::Square | MmaTiles::Tall => !is_small,
         MmaTiles::Large => !is_small && side > TALL_SIDE,
     });

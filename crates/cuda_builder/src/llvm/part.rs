@@ -11,7 +11,7 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
-use crate::{CudaBuilder, NvvmArch, guards, labels, nvvm, parameters, records, scope};
+use crate::{CudaBuilder, NvvmArch, early, guards, labels, nvvm, parameters, records, scope};
 use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
@@ -114,6 +114,7 @@ impl Compiler<'_> {
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }
+        early::check(&ptx)?;
         if self.builder.keeps_locals() {
             ptx.insert_str(0, KEPT);
         }

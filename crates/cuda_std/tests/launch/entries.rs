@@ -80,7 +80,10 @@ fn records_say_the_contract_after_the_signature() {
         ]
     );
     assert!(lines(saxpy::<f32>::entry().record)[0].starts_with("kernel unsafe "));
-    assert_eq!(lines(renamed::entry().record)[1..], ["bounds 64 2"]);
+    assert_eq!(
+        lines(renamed::entry().record)[1..],
+        ["bounds 64 2", "starts early"]
+    );
     assert_eq!(
         lines(in_packs::entry().record)[3..],
         [

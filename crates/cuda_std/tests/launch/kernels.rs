@@ -244,7 +244,7 @@ pub unsafe fn absent() {}
 ///
 /// # Safety
 /// None.
-#[kernel(name = "other_name", max_threads = 64, min_blocks = 2, grid_dim = 2d)]
+#[kernel(name = "other_name", max_threads = 64, min_blocks = 2, grid_dim = 2d, starts_early)]
 pub unsafe fn renamed() {}
 
 #[test]

@@ -131,6 +131,10 @@ impl Kernel<'_> {
         };
         let (assumptions, call) = (self.assumptions(), self.with_shared_memory(call));
         // The launch checks this.
+        let wait = self.options.starts_early.then(|| {
+            let path = self.path();
+            quote! { #path::launch::wait_for_earlier(); }
+        });
         let line = self.is_of_one_dimension().then(|| {
             let path = self.path();
             quote! { unsafe { #path::block::one_dimensional() }; }
@@ -142,6 +146,7 @@ impl Kernel<'_> {
             // The arguments of safe code live no longer than this.
             #[allow(unused_variables)]
             let #launch = #scope;
+            #wait
             #(#whole)*
             #line
             #(#assumptions)*

@@ -12,8 +12,8 @@ use syn::{
 use crate::tokens;
 
 const EXPECTED: &str = "`#[kernel]` takes no arguments but `grid_dim` and `block_dim`, each `1d`, `2d` or `3d`, `max_threads` with `min_blocks`, \
-     each a number of at least 1, `instances(..)`, `name = \"..\"`, `require(..)`, `shared(..)`, `allow_divergence = \"..\"` and \
-     `crate = path`";
+     each a number of at least 1, `instances(..)`, `name = \"..\"`, `require(..)`, `shared(..)`, `starts_early`, \
+     `allow_divergence = \"..\"` and `crate = path`";
 
 const LAUNCH_BOUNDS: &str =
     "CUDA C++'s `__launch_bounds__(256, 2)` is `#[kernel(max_threads = 256, min_blocks = 2)]`";
@@ -32,6 +32,8 @@ pub(super) struct Options {
     pub(super) require: Vec<Rule>,
     /// The lengths of dynamic shared arrays.
     pub(super) shared: Vec<Size>,
+    /// Whether a launch may start before the one before it has ended.
+    pub(super) starts_early: bool,
     /// Why some threads may miss a barrier.
     pub(super) allow_divergence: Option<LitStr>,
     pub(super) path: Option<Path>,
@@ -130,6 +132,7 @@ impl Options {
                 let sizes = Punctuated::<Size, Token![,]>::parse_terminated(&list)?;
                 self.shared = sizes.into_iter().collect();
             }
+            "starts_early" => self.starts_early = true,
             "allow_divergence" => {
                 let reason = reason(input).ok_or_else(|| Error::new(word.span(), NO_REASON))?;
                 self.allow_divergence = Some(reason);

@@ -107,6 +107,9 @@ impl Kernel<'_> {
         if let (Some(threads), Some(blocks)) = (self.options.max_threads, instance.min_blocks) {
             parts.text(&format!("\nbounds {threads} {blocks}"));
         }
+        if self.options.starts_early {
+            parts.text("\nstarts early");
+        }
         for parameter in &self.parameters {
             self.layout(
                 &mut parts,

@@ -28,23 +28,27 @@ pub enum MmaTiles {
     Small,
     /// 32 × 64: the same with more columns. Pairs only.
     Flat,
+    /// 64 × 32: the same for tall products, of up to 32 columns more than a multiple of 64. Pairs
+    /// only.
+    Slim,
 }
 
 impl MmaTiles {
     /// Every instance.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Square,
         Self::Tall,
         Self::Large,
         Self::Small,
         Self::Flat,
+        Self::Slim,
     ];
 
     /// These tiles, or their substitute if copies move single elements.
     pub const fn with(self, pairs: bool) -> Self {
         match self {
             Self::Large if !pairs => Self::Tall,
-            Self::Flat if !pairs => Self::Small,
+            Self::Flat | Self::Slim if !pairs => Self::Small,
             tiles => tiles,
         }
     }
@@ -57,6 +61,7 @@ impl MmaTiles {
             Self::Large => (128, 128, 32, 64, 4),
             Self::Small => (32, 32, 16, 16, 8),
             Self::Flat => (32, 64, 16, 32, 8),
+            Self::Slim => (64, 32, 16, 32, 8),
         };
         Policy {
             rows,
@@ -116,6 +121,7 @@ instances! {
     Tall: Tall, true;
     Large: Large, true;
     Flat: Flat, true;
+    Slim: Slim, true;
     SquareRagged: Square, false;
     SmallRagged: Small, false;
     TallRagged: Tall, false;

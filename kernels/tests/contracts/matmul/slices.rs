@@ -265,6 +265,7 @@ fn slices_of_doubles_have_their_sums() {
     only_pairs(MmaTiles::Small, small, ragged);
     of_doubles(MmaTiles::Large, true, start!(matmul_mma<mma::Large>));
     of_doubles(MmaTiles::Flat, true, start!(matmul_mma_small<mma::Flat>));
+    of_doubles(MmaTiles::Slim, true, start!(matmul_mma_small<mma::Slim>));
 }
 
 /// The product of `extents`, which a block of these tiles computes in slices of one step.

@@ -138,6 +138,7 @@ fn tiles_of_doubles_are_those_asked_for() {
         (MmaTiles::Large, "large", 6, 256, 4, 128 * 16 + 16 * 128),
         (MmaTiles::Small, "small", 50, 128, 7, 32 * 16 + 16 * 32),
         (MmaTiles::Flat, "flat", 30, 128, 7, 32 * 16 + 16 * 64),
+        (MmaTiles::Slim, "slim", 25, 128, 7, 64 * 16 + 16 * 32),
     ] {
         let options = Options {
             instance: Some(mma as u8),
@@ -150,12 +151,16 @@ fn tiles_of_doubles_are_those_asked_for() {
         assert_eq!(plan.dynamic_shared_bytes, stages * 8 * stage);
     }
     let none = Options {
-        instance: Some(5),
+        instance: Some(6),
         ..Options::of(&MMA)
     };
     assert!(launched(Type::F64, [3; 3], &none).is_err());
-    // Two tiles move only pairs: for single elements each has a substitute.
-    for (mma, kernel) in [(MmaTiles::Large, "tall"), (MmaTiles::Flat, "small")] {
+    // Three tiles move only pairs: for single elements each has a substitute.
+    for (mma, kernel) in [
+        (MmaTiles::Large, "tall"),
+        (MmaTiles::Flat, "small"),
+        (MmaTiles::Slim, "small"),
+    ] {
         let options = Options {
             instance: Some(mma as u8),
             ..Options::of(&MMA)
