@@ -353,11 +353,10 @@ pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
     }
 }
 
-/// Starts a copy of `$bytes` bytes from global to shared memory, of which the first `$valid` are read;
-/// the others are zeros.
+/// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
-    ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $valid:expr) => {
+    ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident) => {
         // SAFETY: passed on to the caller.
         unsafe {
             core::arch::asm!(
@@ -368,7 +367,7 @@ macro_rules! copy {
                 "}}",
                 slot = in(reg32) $slot,
                 source = in(reg64) $source,
-                valid = in(reg32) $valid,
+                valid = in(reg32) if $inside { $bytes } else { 0 },
                 options(nostack),
             )
         }
@@ -385,19 +384,9 @@ macro_rules! copy {
 #[inline(always)]
 pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside: bool) {
     match elements {
-        super::policy::VECTOR => copy!("cg", 16, slot, source, if inside { 16 } else { 0 }),
-        _ => copy!("ca", 4, slot, source, if inside { 4 } else { 0 }),
+        super::policy::VECTOR => copy!("cg", 16, slot, source, inside),
+        _ => copy!("ca", 4, slot, source, inside),
     }
-}
-
-/// As [`copy`], for a whole pack, of which only the first `bytes` bytes are read.
-///
-/// # Safety
-/// As for [`copy`]. `source` points to that many bytes.
-#[gpu_only]
-#[inline(always)]
-pub(super) unsafe fn copy_part(slot: u32, source: *const f32, bytes: u32) {
-    copy!("cg", 16, slot, source, bytes)
 }
 
 /// As [`copy`], for one double or two.
@@ -408,8 +397,8 @@ pub(super) unsafe fn copy_part(slot: u32, source: *const f32, bytes: u32) {
 #[inline(always)]
 pub(super) unsafe fn copy_doubles(elements: usize, slot: u32, source: *const f64, inside: bool) {
     match elements {
-        2 => copy!("cg", 16, slot, source, if inside { 16 } else { 0 }),
-        _ => copy!("ca", 8, slot, source, if inside { 8 } else { 0 }),
+        2 => copy!("cg", 16, slot, source, inside),
+        _ => copy!("ca", 8, slot, source, inside),
     }
 }
 

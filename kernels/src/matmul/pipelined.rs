@@ -28,7 +28,7 @@ use cuda_std::prelude::*;
 use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
-use super::stage::{Copies, Operands, shift};
+use super::stage::{Copies, Operands};
 use crate::here::{pointer_here, zero_here};
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
@@ -186,10 +186,8 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
     let ragged = of.inner - steps.saturating_sub(1) * policy.inner;
     let blocks = thread::grid_dim_x() as usize;
     let mut tile = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
-    let shift = shift(&policy, &of);
-    let behind = shift.unwrap_or(0);
-    while let Some((top, left)) = policy.tile(tile, of.rows, of.cols + behind) {
-        let copies = Copies::new(policy, of, shared, [top, left], shift);
+    while let Some((top, left)) = policy.tile(tile, of.rows, of.cols) {
+        let copies = Copies::new(policy, of, shared, top, left);
         // The step to copy next, and its first element of the inner extent.
         let (mut filled, mut k) = (0, 0);
         // A macro, because LLVM calls a closure of this length instead of inlining it.
@@ -287,8 +285,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
             let (down, right) = (lane / policy.warp_cols, lane % policy.warp_cols);
             let (row, col) = (
                 top + row - lane_row * VECTOR + down * VECTOR,
-                // Wraps for elements before the first column.
-                (left + col - lane_col * VECTOR + right).wrapping_sub(behind),
+                left + col - lane_col * VECTOR + right,
             );
             let below = of.rows.saturating_sub(row).min(policy.rows) as u32;
             let below = if col < of.cols { below } else { 0 };

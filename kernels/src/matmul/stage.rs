@@ -10,18 +10,11 @@
 //! read the last row or columns instead, so that none reads outside; those products are never
 //! stored. Single elements beyond the columns are zeros, and nothing is read: copies of one element
 //! by many lanes take turns.
-//!
-//! Instances for single elements copy packs all the same where all rows of B begin equally many
-//! elements behind one ([`shift`]). Then columns are counted from the first pack, and a pack at the
-//! end has the row's elements only. Before a row's first element lie the last ones of the row before,
-//! which nothing uses; the first row of all is copied element by element there.
 
 use cuda_std::prelude::*;
 
 use super::asm;
-use super::policy::{Policy, VECTOR};
-use crate::here::pointer_here;
-use crate::pack::elements_behind;
+use super::policy::Policy;
 use cuda_std::unroll::unrolled;
 
 /// The most copies of one thread from A, and from B, per stage.
@@ -40,16 +33,6 @@ pub(super) struct Operands<'a> {
     pub(super) pitch_b: usize,
 }
 
-/// Elements of B's rows before their first column, from a pack on, if an instance for single elements
-/// copies packs. `None` if the rows begin differently, or the columns would need another tile.
-#[inline(always)]
-pub(super) fn shift(policy: &Policy, of: &Operands<'_>) -> Option<usize> {
-    let shift = elements_behind(of.b.as_ptr());
-    let [counted, shifted] = [of.cols, of.cols + shift].map(|cols| cols.div_ceil(policy.cols));
-    let packs = policy.vector == 1 && of.pitch_b.is_multiple_of(VECTOR) && counted == shifted;
-    packs.then_some(shift)
-}
-
 /// One thread's share of the copies for one tile of C.
 pub(super) struct Copies<'a> {
     policy: Policy,
@@ -61,57 +44,40 @@ pub(super) struct Copies<'a> {
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: usize,
     b_inner: usize,
-    /// Of an instance for single elements: the [`shift`], the bytes of this thread's copies from B
-    /// that exist, and the elements between them.
-    shift: Option<usize>,
-    b_bytes: u32,
-    b_step: usize,
-    /// Whether this thread's first pack begins before B.
-    begins_before: bool,
+    /// Whether copies from B read: in single elements only if this thread's column exists.
+    b_exists: bool,
     /// Where the first copy goes in the first stage.
     a_slot: u32,
     b_slot: u32,
 }
 
 impl<'a> Copies<'a> {
-    /// This thread's share for the tile of C at (top, left). `shared` is the first stage, `shift`
-    /// that of B's rows.
+    /// This thread's share for the tile of C at (top, left). `shared` is the first stage.
     #[inline(always)]
     pub(super) fn new(
         policy: Policy,
         of: Operands<'a>,
         shared: u32,
-        [top, left]: [usize; 2],
-        shift: Option<usize>,
+        top: usize,
+        left: usize,
     ) -> Self {
         let t = thread::thread_idx_x() as usize;
         let (row, a_inner) = (t / policy.inner, t % policy.inner);
-        let vector = if shift.is_some() { VECTOR } else { policy.vector };
-        let copies = policy.cols / vector;
-        let (b_inner, col) = (t / copies, t % copies * vector);
+        let copies = policy.cols / policy.vector;
+        let (b_inner, col) = (t / copies, t % copies * policy.vector);
         let source = |i: usize| {
             let row = (top + row + i * Self::rows_at_once(policy)).min(of.rows - 1);
             of.a.as_ptr().wrapping_add(row * of.pitch_a + a_inner)
         };
         let inside = (left + col).min(of.pitch_b - policy.vector);
-        let behind = shift.unwrap_or(0);
-        let of_row = (of.cols + behind).saturating_sub(left + col).min(vector);
-        let b = of.b.as_ptr().wrapping_add(b_inner * of.pitch_b);
-        let b = match shift {
-            Some(shift) => b.wrapping_add(left + col).wrapping_sub(shift),
-            None => b.wrapping_add(inside),
-        };
         Copies {
             policy,
             of,
             a: core::array::from_fn(source),
-            b,
+            b: of.b.as_ptr().wrapping_add(b_inner * of.pitch_b + inside),
             a_inner,
             b_inner,
-            shift,
-            b_bytes: 4 * of_row as u32,
-            b_step: policy.threads() / copies * of.pitch_b,
-            begins_before: behind > 0 && b_inner == 0 && left + col == 0,
+            b_exists: policy.vector > 1 || left + col < of.cols,
             a_slot: shared + 4 * (a_inner * policy.stride_a() + row) as u32,
             b_slot: shared + 4 * (policy.words_a() + b_inner * policy.cols + col) as u32,
         }
@@ -140,62 +106,21 @@ impl<'a> Copies<'a> {
                 unsafe { asm::copy(1, slot, source, inside) };
             }
         });
-        let mut b = self.b.wrapping_add(k * of.pitch_b);
-        if policy.vector == VECTOR {
-            let at_once = policy.threads() / (policy.cols / VECTOR);
-            unrolled::<MOST>(|i| {
-                if i < policy.inner / at_once {
-                    let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
-                    let inside = exists(self.b_inner + i * at_once);
-                    let source = if inside {
-                        b.wrapping_add(i * at_once * of.pitch_b)
-                    } else {
-                        of.b.as_ptr()
-                    };
-                    // SAFETY: inside B, or not read.
-                    unsafe { asm::copy(VECTOR, slot, source, inside) };
-                }
-            });
-            return;
-        }
-        let width = if self.shift.is_some() { VECTOR } else { 1 };
-        let at_once = |width: usize| policy.threads() / (policy.cols / width);
-        // SAFETY: as above.
-        let mut each = |i: usize, width: usize| unsafe {
-            let row = i * at_once(width);
-            let slot = self.b_slot + stage + 4 * (row * policy.cols) as u32;
-            let inside = exists(self.b_inner + row);
-            let bytes = if inside { self.b_bytes } else { 0 };
-            let source = b;
-            b = pointer_here(b.wrapping_add(self.b_step));
-            match width {
-                // The first row's first pack begins before B.
-                VECTOR if i == 0 && len.is_some() && self.begins_before => {
-                    let shift = self.shift.unwrap_or(0);
-                    unrolled::<VECTOR>(|j| {
-                        let (slot, col) = (slot + 4 * j as u32, j.wrapping_sub(shift));
-                        let source = of.b.as_ptr().wrapping_add(col);
-                        asm::copy(1, slot, source, inside & (col < of.cols));
-                    });
-                }
-                // No more than the row's elements are read, and the last ones of the row before.
-                VECTOR => asm::copy_part(slot, source, bytes),
-                _ => asm::copy(1, slot, source, bytes > 0),
+        let at_once = policy.threads() / (policy.cols / policy.vector);
+        let b = self.b.wrapping_add(k * of.pitch_b);
+        unrolled::<MOST>(|i| {
+            if i < policy.inner / at_once {
+                let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
+                let inside = exists(self.b_inner + i * at_once);
+                let source = if inside {
+                    b.wrapping_add(i * at_once * of.pitch_b)
+                } else {
+                    of.b.as_ptr()
+                };
+                // SAFETY: inside B, or not read.
+                unsafe { asm::copy(policy.vector, slot, source, inside & self.b_exists) };
             }
-        };
-        if width == VECTOR {
-            unrolled::<MOST>(|i| {
-                if i < policy.inner / at_once(VECTOR) {
-                    each(i, VECTOR);
-                }
-            });
-        } else {
-            unrolled::<MOST>(|i| {
-                if i < policy.inner / at_once(1) {
-                    each(i, 1);
-                }
-            });
-        }
+        });
     }
 
     /// Rows of A that the block copies concurrently.

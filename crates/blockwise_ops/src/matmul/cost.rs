@@ -51,8 +51,9 @@ const fn folds(bytes: usize) -> [f64; 3] {
     }
 }
 /// What it takes less where it starts early: 512³ 16.2 µs instead of 17.7, f64 64 × 1500 × 640 9.9
-/// instead of 11.4 (H200).
+/// instead of 11.4 (H200). In products longer than LONG it decides nothing but ties.
 const EARLY: f64 = 1500.0;
+const LONG: f64 = 40_000.0;
 
 /// The constants that all kernels without asynchronous copies share.
 const SIMPLE: Cost = Cost {
@@ -212,20 +213,22 @@ impl Cost {
     }
 }
 
-/// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes.
+/// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes, after
+/// one that takes `product`.
 pub(super) fn fold(
     [rows, _, cols]: [usize; 3],
     batch: usize,
     slices: usize,
     bytes: usize,
+    product: f64,
     device: &DeviceProperties,
 ) -> f64 {
     if slices == 1 {
         return 0.0;
     }
     let [launch, slice, sums] = folds(bytes);
-    let early = if device.compute_capability >= (9, 0) { EARLY } else { 0.0 };
-    let launch = launch - early;
+    let is_early = device.compute_capability >= (9, 0) && product < LONG;
+    let launch = launch - if is_early { EARLY } else { 0.0 };
     let outputs = batch as f64 * rows as f64 * cols as f64;
     let moved = 2.0 * (slices * bytes) as f64 * outputs;
     launch + slice * slices as f64 + moved / sums

@@ -90,8 +90,19 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
         _ => inner >= BATCH_INNER || rows.max(inner) <= SHORT && cols >= LONG,
     };
     let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
-    rows.min(cols) <= THIN && is_long && is_direct(&problem) && !reads_twice(of)
+    let thin = rows.min(cols) <= THIN && is_long && is_direct(&problem);
+    thin && !reads_twice(of) && !(batch == 1 && slices_start_early(of))
 }
+
+/// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
+/// elements, and a C of few rows, or of few tiles. 456 × 3328 × 8 takes it 9.4 µs (10.8), 8 × 368 ×
+/// 7768 10.9 (11.8), but 17,880 × 624 × 8 36.5 (32.6) and 16 × 4456 × 2216 at an odd address 34.2
+/// (32.1).
+fn slices_start_early([rows, inner, cols]: [usize; 3]) -> bool {
+    let is_paired = inner.is_multiple_of(2) && cols.is_multiple_of(2);
+    is_paired && (rows <= THIN || DirectTiles::Small.count(rows, cols) <= FEW_TILES)
+}
+const FEW_TILES: usize = 128;
 
 /// Whether its fastest tiles, eight columns wide, would read A twice, and A is too large for the
 /// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75).

@@ -186,7 +186,9 @@ pub(super) fn pays(problem: &Problem) -> bool {
         };
     }
     match rows {
-        1..=thin::MOST_ROWS if bytes == 8 => rows <= MOST_OF_F64 && inner > SHORT_OF_F64,
+        1..=thin::MOST_ROWS if bytes == 8 => {
+            rows <= MOST_OF_F64 && (inner > SHORT_OF_F64 || inner > 1 && cols > MANY_OF_F64)
+        }
         1..=thin::MOST_ROWS => inner > 1,
         ..=EIGHT => bytes == 4 && (inner > ROWS_SHORT || inner > MANY_SHORT && cols >= MANY_COLS),
         _ => bytes == 4 && rows <= few_rows::MOST_ROWS && inner > SIXTEEN_SHORT,
@@ -265,10 +267,14 @@ fn is_long(inner: usize, of_row: usize) -> bool {
     of_row >= 24_000 || of_row >= 3000 && inner.saturating_mul(of_row) >= 30_000_000
 }
 /// In f64 other kernels are faster for three and four rows, and up to this inner extent for one and
-/// two: 4 × 9566 × 135 takes 9.9 µs in `mma` (16.5), 3 × 69 × 31 4.8 in `direct` (6.1), 1 × 39 × 4
-/// 4.5 (4.9), 1 × 6 × 8328 4.8 in `short` (5.3).
+/// two, unless columns are many: 4 × 9566 × 135 takes 9.9 µs in `mma` (16.5), 3 × 69 × 31 4.8 in
+/// `direct` (6.1), 1 × 39 × 4 4.5 (4.9), 1 × 10 × 2000 4.6 in `tiled` (5.1), but 1 × 6 × 8328 6.0 in
+/// `direct` (5.5).
 const MOST_OF_F64: usize = 2;
 const SHORT_OF_F64: usize = 40;
+const MANY_OF_F64: usize = 4096;
+/// From these columns on five to EIGHT rows of f32 are faster already at MANY_SHORT.
+const MANY_COLS: usize = 4096;
 /// In a batch of f64 with two to four columns, the inner extent from which on tiles
 /// ([`direct`](super::direct)) are faster: 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 ×
 /// 5289 × 2 0.82 of the time. Single products are faster in tiles from five rows on, except with

@@ -94,7 +94,7 @@ pub(super) fn slices(
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
         let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
-        time + fold(of, batch, slices, size_of::<f64>(), properties)
+        time + fold(of, batch, slices, size_of::<f64>(), time, properties)
     };
     let whole = (time(1), 1);
     let longest = (of[1] / SHORTEST).clamp(1, most);
