@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blockwise::Type;
-use ndarray::ArrayD;
 
 use bytes::Bytes;
 use error::{Defect, Problem};
@@ -33,38 +32,6 @@ pub use error::FileError;
 pub use number::{Kind, Number};
 pub use output::{OutputFile, standard_output_is_taken, without_notes};
 pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
-
-/// An array in one of the types that the kernels compute with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Data {
-    /// 32-bit floats.
-    F32(ArrayD<f32>),
-    /// 64-bit floats.
-    F64(ArrayD<f64>),
-    /// 64-bit integers.
-    I64(ArrayD<i64>),
-}
-
-impl Data {
-    /// The shape, outermost dimension first.
-    pub fn shape(&self) -> &[usize] {
-        match self {
-            Data::F32(array) => array.shape(),
-            Data::F64(array) => array.shape(),
-            Data::I64(array) => array.shape(),
-        }
-    }
-
-    /// The elements as float64. Integers above 2⁵³ are rounded: to compute with them, read the file
-    /// as float64, which refuses those.
-    pub fn to_f64(&self) -> ArrayD<f64> {
-        match self {
-            Data::F32(array) => array.mapv(f64::from),
-            Data::F64(array) => array.clone(),
-            Data::I64(array) => array.mapv(|value| value as f64),
-        }
-    }
-}
 
 /// The formats, by the file name's extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -384,32 +351,15 @@ impl Reader {
         }
     }
 
-    /// Reads a whole array; `None` for a recording.
-    ///
-    /// # Errors
-    /// Those of [`read`](Self::read).
-    pub fn array(self) -> Result<Option<Data>, FileError> {
-        self.whole(ArrayReader::read_all)
-    }
-
     /// The type and the little-endian bytes of an array's elements; `None` for a recording.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
     pub fn bytes(self) -> Result<Option<(Type, Vec<u8>)>, FileError> {
-        self.whole(ArrayReader::into_bytes)
-    }
-
-    fn whole<T>(
-        self,
-        read: impl FnOnce(ArrayReader) -> Result<T, Defect>,
-    ) -> Result<Option<T>, FileError> {
-        match self.contents {
-            Contents::Array(array) => match read(array) {
-                Ok(whole) => Ok(Some(whole)),
-                Err(error) => Err(error.reading(&self.path)),
-            },
-            Contents::Recording(_) => Ok(None),
-        }
+        let Contents::Array(array) = self.contents else {
+            return Ok(None);
+        };
+        let bytes = array.into_bytes();
+        bytes.map(Some).map_err(|error| error.reading(&self.path))
     }
 }
