@@ -272,7 +272,7 @@ mod tests {
         reader.read(&mut values).unwrap();
         assert!(values == floats[1..]);
         let (_, again) = reader.again().into_bytes().unwrap();
-        assert!(again == bytemuck::cast_slice(&floats));
+        assert!(again == bytemuck::cast_slice::<f32, u8>(&floats));
     }
 
     #[test]

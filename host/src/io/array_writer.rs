@@ -168,10 +168,7 @@ mod tests {
             written("v.npy", &[2], &[&[i64::MIN], &[7]]),
             (vec![2], vec![i64::MIN, 7])
         );
-        assert_eq!(
-            written::<f64>("none.npy", &[0], &[]),
-            (vec![0], Vec::new())
-        );
+        assert_eq!(written::<f64>("none.npy", &[0], &[]), (vec![0], Vec::new()));
         for shape in [&[0][..], &[0, 3], &[2, 0]] {
             assert_eq!(
                 written::<f64>("none.csv", shape, &[]),

@@ -9,6 +9,7 @@ mod bytes;
 mod csv;
 mod error;
 mod foreign;
+mod memory;
 mod npy;
 mod number;
 mod output;
@@ -92,6 +93,11 @@ impl Format {
         }
     }
 }
+
+const TOO_LONG_A_STREAM: &str =
+    "if it has an end, write it into a .npy or .wav file first: those are read piece by piece";
+const TOO_LONG_A_TEXT: &str =
+    "save its numbers with `numpy.save`: .npy files are read piece by piece";
 
 /// Refuses a file by its first bytes, as [`begins_as`].
 fn recognised(bytes: &Bytes, len: u64, named: Option<Format>) -> Result<(), Defect> {
@@ -228,7 +234,7 @@ impl Reader {
     }
 
     /// A reader for what a stream holds. The rest of one that is refused by its first bytes is not
-    /// read: `/dev/zero` has no end.
+    /// read: `/dev/zero` has no end. Nor is the output of `yes` read until there is no memory.
     fn of_stream(
         path: &Path,
         named: Option<Format>,
@@ -240,7 +246,13 @@ impl Reader {
             let found = named.or_else(|| Format::by_contents(&bytes));
             let format = found.unwrap_or(Format::Csv);
             begins_as(&bytes, Some(format))?;
-            stream.read_to_end(&mut bytes)?;
+            let most = memory::most(format);
+            let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+            (stream.by_ref().take(rest)).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > most {
+                let what = "this is no regular file, so it is read whole, and it is";
+                return Err(memory::too_long(most, what, TOO_LONG_A_STREAM).into());
+            }
             Ok((format, bytes))
         };
         let (format, bytes) = read().map_err(|defect| defect.reading(path))?;
@@ -256,11 +268,19 @@ impl Reader {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
                 // Text is read whole: data larger than memory is not kept as text.
-                Format::Csv => {
-                    let mut text = Vec::new();
-                    bytes.reader().read_to_end(&mut text)?;
-                    Contents::Array(csv::open(&text)?)
-                }
+                Format::Csv => Contents::Array(match &bytes {
+                    Bytes::Memory(text) => csv::open(text)?,
+                    Bytes::File(_) => {
+                        let most = memory::most(format);
+                        if len > most {
+                            let what = "text is read whole, and this is";
+                            return Err(memory::too_long(most, what, TOO_LONG_A_TEXT).into());
+                        }
+                        let mut text = Vec::new();
+                        bytes.reader().read_to_end(&mut text)?;
+                        csv::open(&text)?
+                    }
+                }),
             })
         };
         match open() {
