@@ -70,21 +70,37 @@ fn of_kernel<T: Element, O: Terms>(kernel: &'static str, flips: [u64; 2]) -> Vec
         launches: 0,
         spare: 0,
     };
-    let dips = |at: i64, random: u64| match random % 701 {
-        0 => -1000 - at,
-        _ => (random >> 32) as i64 % 1000,
-    };
+    let noise = |_: i64, random: u64| (random >> 32) as i64 % 1000;
     let falls = |at: i64, random: u64| (random >> 32) as i64 % 64 - 3 * at;
-    // A run, and two tiles of the next one.
+    // Two runs, and three tiles of the next one; each run has its least in another tile.
     let long = Launch {
-        extent: (RUN + 1) * size + 5,
+        extent: (2 * RUN + 2) * size + 5,
         lines: 1,
         before: true,
         after: true,
         ..whole
     };
-    let mut jobs = vec![job::<T, O>(&long, O::terms(&long, dips))];
-    jobs[0].orders = 1;
+    let dips = |at: i64, random: u64| match (at as usize / size, random % 501) {
+        (tile, 0) if tile == RUN - 2 => -3000 - noise(at, random),
+        (tile, 0) if tile == RUN => -5000 - noise(at, random),
+        (_, 0) => -1000 - noise(at, random),
+        _ => noise(at, random),
+    };
+    // Lines of a tile and a few elements, whose blocks wait for nothing but that tile: nearly all of
+    // them begin before it in the first other order.
+    let pairs = Launch {
+        extent: size + 4,
+        lines: 35,
+        exclusive: true,
+        ..whole
+    };
+    let mut terms = O::terms(&pairs, noise);
+    O::place(&mut terms, &pairs);
+    let mut jobs = vec![
+        job::<T, O>(&long, O::terms(&long, dips)),
+        job::<T, O>(&pairs, terms),
+    ];
+    jobs.iter_mut().for_each(|job| job.orders = 1);
     // Not a number, where there is one.
     let apart = Launch {
         extent: 2 * size + 37,
@@ -92,7 +108,7 @@ fn of_kernel<T: Element, O: Terms>(kernel: &'static str, flips: [u64; 2]) -> Vec
         after: true,
         exclusive: true,
         flip: flips[1],
-        launches: 6,
+        launches: 14,
         spare: 40,
         ..whole
     };
@@ -156,6 +172,10 @@ trait Terms: Op + 'static {
     /// The elements of a launch's input. Of an extreme, `values` says from an element's place and
     /// random bits where about it lies: the lower, the more extreme.
     fn terms<T: Element>(of: &Launch, values: impl Fn(i64, u64) -> i64) -> Vec<T>;
+
+    /// Puts the most extreme number, or what is not a number, in the first tile of each line: all
+    /// places in a thread's packs have one, in other warps and lanes.
+    fn place<T: Element>(_: &mut [T], _: &Launch) {}
 }
 
 impl Terms for Sum {
@@ -173,6 +193,21 @@ impl Terms for Extreme {
             Self::turned(near, of.flip)
         };
         (0..of.skipped + of.lines * of.extent).map(term).collect()
+    }
+
+    fn place<T: Element>(terms: &mut [T], of: &Launch) {
+        let lanes = 16 / size_of::<T>();
+        let mut random = random_bits(9);
+        for (line, terms) in terms.chunks_mut(of.extent).enumerate() {
+            let turn = line / 2;
+            let (warp, pack, lane) = (turn % 8, turn % 4, (11 * turn + 3) % 32);
+            let at = ((warp * 4 + pack) * 32 + lane) * lanes + turn / 4 % lanes;
+            let least = T::near(-5000, random());
+            terms[at] = match T::NAN {
+                Some(nan) if line % 2 == 1 => nan,
+                _ => Self::turned(least, of.flip),
+            };
+        }
     }
 }
 
@@ -201,8 +236,17 @@ fn job<T: Element, O: Terms>(of: &Launch, input: Vec<T>) -> Job {
     let mut memory = vec![0xFF; rest.end.next_multiple_of(4)];
     // What earlier launches published, as theirs.
     let old = u64::from(of.launches) << 32;
-    for (at, word) in memory[state.clone()].as_chunks_mut().0.iter_mut().enumerate() {
-        let value = if at == 0 || old == 0 { 0 } else { 0x5A00 + at as u64 };
+    for (at, word) in memory[state.clone()]
+        .as_chunks_mut()
+        .0
+        .iter_mut()
+        .enumerate()
+    {
+        let value = if at == 0 || old == 0 {
+            0
+        } else {
+            0x5A00 + at as u64
+        };
         *word = (old | value).to_le_bytes();
     }
 
@@ -241,8 +285,12 @@ fn job<T: Element, O: Terms>(of: &Launch, input: Vec<T>) -> Job {
             let halves = [value.bits() & 0xFFFF_FFFF, value.bits() >> 32];
             halves.into_iter().take(width / 4)
         });
-        let mut left: Vec<u64> = std::iter::once(0).chain(values).map(|half| first | half).collect();
-        let others: Vec<u64> = bytemuck::pod_collect_to_vec(&memory[state.clone()][8 * left.len()..]);
+        let mut left: Vec<u64> = std::iter::once(0)
+            .chain(values)
+            .map(|half| first | half)
+            .collect();
+        let others: Vec<u64> =
+            bytemuck::pod_collect_to_vec(&memory[state.clone()][8 * left.len()..]);
         let written = left.len() - 1;
         left.extend(others);
         // One word that no value is in has the launch's tag.
@@ -256,7 +304,11 @@ fn job<T: Element, O: Terms>(of: &Launch, input: Vec<T>) -> Job {
         memory[rest].copy_from_slice(bytemuck::cast_slice(&scanned.after));
     }
     job.judge = Arc::new(move |bytes| {
-        match bytes.iter().zip(&memory).position(|(is, wanted)| is != wanted) {
+        match bytes
+            .iter()
+            .zip(&memory)
+            .position(|(is, wanted)| is != wanted)
+        {
             None => Ok(()),
             Some(at) => Err(format!("byte {at} of the memory is another one")),
         }
