@@ -1,7 +1,7 @@
 //! Scans in one step, by launches that no description has: lines of more tiles than a run, and of
-//! one; blocks that begin in another order, so that tiles are summed for blocks that wait; what lies
-//! before lines and after them; addresses off packs; an empty input; a state that other launches
-//! left. All memory is judged, the state too.
+//! one; blocks that begin in another order, so that tiles are summed for blocks that wait; what
+//! lies before lines and after them; addresses off packs; an empty input; a state that other
+//! launches left. All memory is judged, the state too.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,8 +86,8 @@ fn of_kernel<T: Element, O: Terms>(kernel: &'static str, flips: [u64; 2]) -> Vec
         (_, 0) => -1000 - noise(at, random),
         _ => noise(at, random),
     };
-    // Lines of a tile and a few elements, whose blocks wait for nothing but that tile: nearly all of
-    // them begin before it in the first other order.
+    // Lines of a tile and a few elements, whose last blocks wait for that tile only: nearly all of
+    // these begin before it in the first other order.
     let pairs = Launch {
         extent: size + 4,
         lines: 35,
