@@ -173,6 +173,32 @@ impl AnyArray {
         Ok(fits.then_some(converted))
     }
 
+    /// The same numbers in a type of at most 16 bits, those beyond it as its largest or smallest;
+    /// `None` for a wider type.
+    ///
+    /// # Errors
+    /// Those of [`zeros`](Self::zeros).
+    pub fn narrowed(&self, ty: Type) -> Result<Option<Self>, LaunchError> {
+        let mut narrow = Self::zeros(ty, &self.shape)?;
+        let bytes = narrow.bytes_mut();
+        // As float64 these types' own numbers are exact, and all others stay beyond them.
+        let numbers = (0..self.len).map(|at| self.number(at).to_f64());
+        fn fill<T: Pod>(bytes: &mut [u8], values: impl Iterator<Item = T>) {
+            let to = bytemuck::cast_slice_mut(bytes).iter_mut().zip(values);
+            to.for_each(|(to, value)| *to = value);
+        }
+        match ty {
+            Type::Bool => fill(bytes, numbers.map(|x| u8::from(x > 0.0))),
+            Type::I8 => fill(bytes, numbers.map(|x| x as i8)),
+            Type::U8 => fill(bytes, numbers.map(|x| x as u8)),
+            Type::I16 => fill(bytes, numbers.map(|x| x as i16)),
+            Type::U16 => fill(bytes, numbers.map(|x| x as u16)),
+            Type::F16 => fill(bytes, numbers.map(|x| f16::from_f64(x).to_bits())),
+            _ => return Ok(None),
+        }
+        Ok(Some(narrow))
+    }
+
     /// An element's number.
     ///
     /// # Panics

@@ -133,24 +133,25 @@ impl Compared<'_> {
         starts.map(|at| at..len.min(at + piece)).collect()
     }
 
-    /// Compares a run of outputs with what is expected.
+    /// Compares a run of outputs with what is expected. Where one has elements that the other has
+    /// not, each of these is wrong.
     fn outputs(&self, run: &Range<usize>, expected: &Expected) -> Result<Check, BenchError> {
         let width = self.ty.bytes();
-        let bytes = &self.result.bytes()[run.start * width..run.end * width];
         match expected {
             Expected::Exact(expected) => {
+                let bytes = &self.result.bytes()[run.start * width..run.end * width];
                 let pairs = bytes
                     .chunks_exact(width)
                     .zip(expected.bytes().chunks_exact(width));
                 let wrong = pairs.filter(|(value, expected)| value != expected).count();
+                let wrong = wrong + run.len().abs_diff(expected.len());
                 Ok(Check::exact("every element, exactly", wrong as u64))
             }
             Expected::Near(expected) => {
-                let mut result = AnyArray::zeros(self.ty, &[expected.len()])?;
-                result.bytes_mut().copy_from_slice(bytes);
-                let mut check = Check::exact("every element", 0);
-                for (at, near) in expected.iter().enumerate() {
-                    check.near(self.ty, result.number(at).to_f64(), near);
+                let unpaired = run.len().abs_diff(expected.len());
+                let mut check = Check::exact("every element", unpaired as u64);
+                for (at, near) in run.clone().zip(expected) {
+                    check.near(self.ty, self.result.number(at).to_f64(), near);
                 }
                 Ok(check)
             }
@@ -174,7 +175,7 @@ fn all(checks: impl IntoIterator<Item = Result<Check, BenchError>>) -> Result<Ch
 #[cfg(test)]
 mod tests {
     use blockwise::Device;
-    use blockwise_ops::operation::{Given, Numbers, Parts};
+    use blockwise_ops::operation::{Given, Near, Numbers, Parts};
     use blockwise_ops::scan::SCAN;
 
     use super::*;
@@ -215,6 +216,31 @@ mod tests {
             let values: &mut [f32] = bytemuck::cast_slice_mut(other.bytes_mut());
             values[at] += 1000.0;
             assert_eq!(wrong(&other), 1, "{at}");
+        }
+    }
+    /// A reference that has not as many elements as the outputs is no reference for all of them.
+    #[test]
+    fn outputs_without_a_reference_are_wrong() {
+        let posed = (SCAN.pose)(Type::I64, &[&[5]], &Given::default()).expect("a problem");
+        let compared = Compared {
+            operation: &SCAN,
+            problem: &posed.problem,
+            inputs: &[],
+            ty: Type::I64,
+            result: &AnyArray::zeros(Type::I64, &[9]).expect("room"),
+        };
+        for len in 0..9_usize {
+            let near = Near {
+                value: 0.0,
+                tolerance: 0.0,
+                magnitude: 0.0,
+                terms: 0,
+            };
+            let exact = AnyArray::zeros(Type::I64, &[len]).expect("room");
+            for expected in [Expected::Exact(exact), Expected::Near(vec![near; len])] {
+                let check = compared.outputs(&(2..7), &expected).expect("a check");
+                assert_eq!(check.wrong, len.abs_diff(5) as u64, "{expected:?}");
+            }
         }
     }
 }

@@ -85,9 +85,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         }
     };
     seconds.writing = Some(sink.seconds);
-    let ty = posed.problem.ty;
     let names = mesh::names(&mesh);
-    let report = made(of.name, output, &names, &posed.result, ty.name());
+    let report = made(of.name, output, &names, &posed.result, sink.ty.name());
     let report = sink.finish(report)?;
     mesh.finish()?;
     Ok(report.with("seconds", json!(seconds)))
@@ -495,6 +494,8 @@ struct Sink<'a> {
     /// The kernel, if the operation's kernels differ in their errors.
     variant: Option<&'static Variant>,
     shape: &'a [usize],
+    /// The type in the file.
+    ty: Type,
     writer: ArrayWriter,
     expected: Option<(Expectation<'a>, Comparison)>,
     /// Elements so far.
@@ -511,15 +512,23 @@ impl<'a> Sink<'a> {
         place: ArrayOutput,
         expected: Option<Expectation<'a>>,
     ) -> Result<Self, Failure> {
-        let shape = &task.posed.result;
+        let Posed {
+            problem,
+            result: shape,
+        } = task.posed;
+        let ty = match task.of.parts {
+            Parts::Carried(carry) if (carry.picks)(problem) => task.inputs.types[0],
+            _ => problem.ty,
+        };
         Ok(Self {
             of: task.of,
+            ty,
             variant: match task.of.parts {
                 Parts::Windows(_) => task.options.kernel,
                 _ => None,
             },
             shape,
-            writer: place.create(shape, task.posed.problem.ty)?,
+            writer: place.create(shape, ty)?,
             expected: expected.map(|expected| (expected, Comparison::empty())),
             at: 0,
             before: [0; 4],
@@ -534,6 +543,15 @@ impl<'a> Sink<'a> {
         operands: &[AnyArray],
         result: &AnyArray,
     ) -> Result<(), Failure> {
+        let narrow;
+        let result = match result.ty() == self.ty {
+            true => result,
+            false => {
+                let of = result.narrowed(self.ty)?;
+                narrow = of.ok_or_else(|| Failure::new("the results have another type"))?;
+                &narrow
+            }
+        };
         if let Some((expected, comparison)) = &mut self.expected {
             let is_whole = result.shape() == self.shape;
             let (of, operands) = ((self.of, self.variant), (problem, operands));

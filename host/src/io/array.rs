@@ -1,12 +1,11 @@
 //! Arrays in files, read piece by piece.
 
 use blockwise::Type;
-use ndarray::{ArrayD, IxDyn};
 
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
 use super::number::{Kind, Number};
-use super::{Data, pieces};
+use super::pieces;
 
 /// Elements that one thread reads at a time.
 const PIECE: usize = 1 << 18;
@@ -202,15 +201,6 @@ impl ArrayReader {
         }
     }
 
-    /// All elements.
-    pub(super) fn read_all(mut self) -> Result<Data, Defect> {
-        Ok(match self.kind() {
-            Kind::F32 => Data::F32(self.array()?),
-            Kind::F64 => Data::F64(self.array()?),
-            Kind::I64 => Data::I64(self.array()?),
-        })
-    }
-
     /// The bytes of all elements, little-endian, and their type.
     pub(super) fn into_bytes(self) -> Result<(Type, Vec<u8>), Defect> {
         let mut bytes = zeros(self.shape.iter().product::<usize>() * self.stored.bytes())?;
@@ -218,13 +208,6 @@ impl ArrayReader {
             self.bytes.read_exact_at(self.start + first as u64, bytes)
         })?;
         Ok((self.stored, bytes))
-    }
-
-    fn array<T: Number>(&mut self) -> Result<ArrayD<T>, Defect> {
-        let mut values = zeros(self.shape.iter().product())?;
-        self.read(&mut values)?;
-        ArrayD::from_shape_vec(IxDyn(&self.shape), values)
-            .map_err(|error| Problem::new(error.to_string()).into())
     }
 }
 
@@ -288,11 +271,8 @@ mod tests {
         let mut values = vec![0.0_f32; LEN - 1];
         reader.read(&mut values).unwrap();
         assert!(values == floats[1..]);
-        let again = reader.again().read_all().unwrap();
-        assert_eq!(
-            again,
-            Data::F32(ArrayD::from_shape_vec(IxDyn(&[LEN]), floats).unwrap())
-        );
+        let (_, again) = reader.again().into_bytes().unwrap();
+        assert!(again == bytemuck::cast_slice::<f32, u8>(&floats));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use blockwise::Type;
 
 use super::array::ArrayReader;
 use super::error::Problem;
+use super::memory;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
@@ -96,6 +97,13 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     }
     let text = std::str::from_utf8(bytes).map_err(|error| no_text(bytes, error))?;
     let text = text.trim_start_matches('\u{feff}');
+    // Of three types, in vectors that grow by doubling.
+    const NUMBER: usize = 3 * 8 * 2;
+    let cells = 1 + bytes.iter().filter(|&byte| b",\n".contains(byte)).count();
+    if (cells as u64).saturating_mul(NUMBER as u64) > memory::available() {
+        let what = format!("there is no memory for {cells} numbers of text");
+        return Err(Problem::new(what).hint(super::TOO_LONG_A_TEXT));
+    }
     let plain = without_comments(text);
     let (text, has_comments) = (&*plain, matches!(plain, std::borrow::Cow::Owned(_)));
     // A quote inside quotes is doubled.

@@ -9,6 +9,7 @@ mod bytes;
 mod csv;
 mod error;
 mod foreign;
+mod memory;
 mod npy;
 mod number;
 mod output;
@@ -22,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blockwise::Type;
-use ndarray::ArrayD;
 
 use bytes::Bytes;
 use error::{Defect, Problem};
@@ -33,38 +33,6 @@ pub use error::FileError;
 pub use number::{Kind, Number};
 pub use output::{OutputFile, standard_output_is_taken, without_notes};
 pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
-
-/// An array in one of the types that the kernels compute with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Data {
-    /// 32-bit floats.
-    F32(ArrayD<f32>),
-    /// 64-bit floats.
-    F64(ArrayD<f64>),
-    /// 64-bit integers.
-    I64(ArrayD<i64>),
-}
-
-impl Data {
-    /// The shape, outermost dimension first.
-    pub fn shape(&self) -> &[usize] {
-        match self {
-            Data::F32(array) => array.shape(),
-            Data::F64(array) => array.shape(),
-            Data::I64(array) => array.shape(),
-        }
-    }
-
-    /// The elements as float64. Integers above 2⁵³ are rounded: to compute with them, read the file
-    /// as float64, which refuses those.
-    pub fn to_f64(&self) -> ArrayD<f64> {
-        match self {
-            Data::F32(array) => array.mapv(f64::from),
-            Data::F64(array) => array.clone(),
-            Data::I64(array) => array.mapv(|value| value as f64),
-        }
-    }
-}
 
 /// The formats, by the file name's extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +93,11 @@ impl Format {
         }
     }
 }
+
+const TOO_LONG_A_STREAM: &str =
+    "if it has an end, write it into a .npy or .wav file first: those are read piece by piece";
+const TOO_LONG_A_TEXT: &str =
+    "save its numbers with `numpy.save`: .npy files are read piece by piece";
 
 /// Refuses a file by its first bytes, as [`begins_as`].
 fn recognised(bytes: &Bytes, len: u64, named: Option<Format>) -> Result<(), Defect> {
@@ -261,7 +234,7 @@ impl Reader {
     }
 
     /// A reader for what a stream holds. The rest of one that is refused by its first bytes is not
-    /// read: `/dev/zero` has no end.
+    /// read: `/dev/zero` has no end. Nor is the output of `yes` read until there is no memory.
     fn of_stream(
         path: &Path,
         named: Option<Format>,
@@ -273,7 +246,13 @@ impl Reader {
             let found = named.or_else(|| Format::by_contents(&bytes));
             let format = found.unwrap_or(Format::Csv);
             begins_as(&bytes, Some(format))?;
-            stream.read_to_end(&mut bytes)?;
+            let most = memory::most(format);
+            let rest = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+            (stream.by_ref().take(rest)).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > most {
+                let what = "this is no regular file, so it is read whole, and it is";
+                return Err(memory::too_long(most, what, TOO_LONG_A_STREAM).into());
+            }
             Ok((format, bytes))
         };
         let (format, bytes) = read().map_err(|defect| defect.reading(path))?;
@@ -289,11 +268,19 @@ impl Reader {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
                 // Text is read whole: data larger than memory is not kept as text.
-                Format::Csv => {
-                    let mut text = Vec::new();
-                    bytes.reader().read_to_end(&mut text)?;
-                    Contents::Array(csv::open(&text)?)
-                }
+                Format::Csv => Contents::Array(match &bytes {
+                    Bytes::Memory(text) => csv::open(text)?,
+                    Bytes::File(_) => {
+                        let most = memory::most(format);
+                        if len > most {
+                            let what = "text is read whole, and this is";
+                            return Err(memory::too_long(most, what, TOO_LONG_A_TEXT).into());
+                        }
+                        let mut text = Vec::new();
+                        bytes.reader().read_to_end(&mut text)?;
+                        csv::open(&text)?
+                    }
+                }),
             })
         };
         match open() {
@@ -384,32 +371,15 @@ impl Reader {
         }
     }
 
-    /// Reads a whole array; `None` for a recording.
-    ///
-    /// # Errors
-    /// Those of [`read`](Self::read).
-    pub fn array(self) -> Result<Option<Data>, FileError> {
-        self.whole(ArrayReader::read_all)
-    }
-
     /// The type and the little-endian bytes of an array's elements; `None` for a recording.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
     pub fn bytes(self) -> Result<Option<(Type, Vec<u8>)>, FileError> {
-        self.whole(ArrayReader::into_bytes)
-    }
-
-    fn whole<T>(
-        self,
-        read: impl FnOnce(ArrayReader) -> Result<T, Defect>,
-    ) -> Result<Option<T>, FileError> {
-        match self.contents {
-            Contents::Array(array) => match read(array) {
-                Ok(whole) => Ok(Some(whole)),
-                Err(error) => Err(error.reading(&self.path)),
-            },
-            Contents::Recording(_) => Ok(None),
-        }
+        let Contents::Array(array) = self.contents else {
+            return Ok(None);
+        };
+        let bytes = array.into_bytes();
+        bytes.map(Some).map_err(|error| error.reading(&self.path))
     }
 }

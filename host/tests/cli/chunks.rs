@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+use crate::command::limited;
 use crate::command::{Run, blockwise, fixture, npy, vector};
 
 /// Runs a convolution of fixtures in chunks; the bytes of its output.
@@ -209,22 +211,8 @@ fn memory_does_not_limit_a_files_length() {
     // All zeros but for the last element, which tells that the whole was read.
     let end = header.len() as u64 + 8 * (ELEMENTS - 1);
     file.write_all_at(&3.0_f64.to_le_bytes(), end).unwrap();
-    let run = |rest: &str| {
-        let program = blockwise(rest.split_whitespace());
-        let mut limited = std::process::Command::new("sh");
-        limited
-            .current_dir(&folder)
-            .args(["-c", &format!("ulimit -v {KIB} && exec \"$0\" \"$@\"")])
-            .arg(program.get_program())
-            .args(program.get_args());
-        for (name, value) in program.get_envs() {
-            limited.env(name, value.unwrap_or_default());
-        }
-        // glibc would try in vain, at each allocation, to give every thread an arena of 64 MiB.
-        limited.env("MALLOC_ARENA_MAX", "1");
-        Run::of(&mut limited)
-    };
-    assert_eq!(run("sum long.npy --chunk 65536").ends(0).stdout.trim(), "3");
+    let mut command = limited(folder.path(), "sum long.npy --chunk 65536", KIB);
+    assert_eq!(Run::of(&mut command).ends(0).stdout.trim(), "3");
 }
 
 /// Whatever the chunk, the bytes of the whole; of a minimum and maximum in the file's own type.

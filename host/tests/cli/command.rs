@@ -23,6 +23,24 @@ pub(crate) fn program() -> Command {
     command
 }
 
+/// The command's words, in a folder, with this much room for addresses.
+#[cfg(target_os = "linux")]
+pub(crate) fn limited(folder: &Path, line: &str, kib: u64) -> Command {
+    let program = blockwise(line.split_whitespace());
+    let mut limited = Command::new("sh");
+    limited
+        .current_dir(folder)
+        .args(["-c", &format!("ulimit -v {kib} && exec \"$0\" \"$@\"")])
+        .arg(program.get_program())
+        .args(program.get_args());
+    for (name, value) in program.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    // glibc would try in vain, at each allocation, to give every thread an arena of 64 MiB.
+    limited.env("MALLOC_ARENA_MAX", "1");
+    limited
+}
+
 /// The embedded kernels' PTX with subtractions where this one adds, as a file in `folder`.
 pub(crate) fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
     of_crate(&kernels::KERNELS, folder, kernel)

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::command::{Run, blockwise, names, vector};
+#[cfg(target_os = "linux")]
+use crate::command::{limited, npy};
 
 /// A folder with a signal and taps.
 fn folder() -> tempfile::TempDir {
@@ -67,6 +69,47 @@ fn the_rest_of_what_is_no_text_is_not_read() {
         assert_eq!(output.status.code(), Some(2));
         let words = String::from_utf8(output.stderr).unwrap();
         assert!(words.contains("text"), "{words}");
+    }
+}
+
+/// What has no end is read until memory is short, and not until there is none; nor is a text whose
+/// numbers would not fit.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_longer_than_memory_is_refused() {
+    const KIB: u64 = 256 << 10;
+    let folder = folder();
+    let at = folder.path();
+    let sound = fs::read(crate::command::fixture("speech_like_48k.wav")).unwrap();
+    let numbers = vector(&[1.0, 2.0]);
+    for begin in [&b"1\n"[..], &numbers, &sound] {
+        let mut command = limited(at, "sum -", KIB);
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let piece = b"1\n".repeat(1 << 19);
+        let mut pieces = std::iter::once(begin).chain(std::iter::repeat_n(&*piece, 512));
+        let all = pieces.try_for_each(|piece| input.write_all(piece));
+        assert!(all.is_err(), "512 MiB were read");
+        let output = child.wait_with_output().unwrap();
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(words.contains("that there is memory for"), "{words}");
+    }
+    // 8 Mi numbers in 16 MiB.
+    fs::write(at.join("long.csv"), b"1\n".repeat(1 << 23)).unwrap();
+    let run = Run::of(&mut limited(at, "sum long.csv", KIB));
+    run.refused("no memory for 8388609 numbers");
+    // Bytes that were never written take no room on the disk.
+    let columns = npy("'<f8'", "True", "(4096, 4096)", &[]);
+    for (name, begin, refused) in [
+        ("longer.csv", &b"1\n"[..], "text is read whole"),
+        ("columns.npy", &columns, "no memory to reorder"),
+    ] {
+        fs::write(at.join(name), begin).unwrap();
+        let file = fs::File::options().write(true).open(at.join(name)).unwrap();
+        file.set_len(begin.len() as u64 + (8 << 24)).unwrap();
+        Run::of(&mut limited(at, &format!("sum {name}"), KIB)).refused(refused);
     }
 }
 

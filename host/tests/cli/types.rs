@@ -110,6 +110,72 @@ fn transposes_and_reversals_keep_every_type_and_bit() {
     }
 }
 
+/// As NumPy's `minimum.accumulate` and `maximum.accumulate`; before the first element stands the
+/// type's own largest or smallest number.
+#[test]
+fn running_extremes_have_the_files_type() {
+    const ENDS: [[&[u8]; 2]; 12] = [
+        [&[0], &[1]],
+        [&[0x80], &[0x7F]],
+        [&[0, 0x80], &[0xFF, 0x7F]],
+        [&[0, 0, 0, 0x80], &[0xFF, 0xFF, 0xFF, 0x7F]],
+        [
+            &[0, 0, 0, 0, 0, 0, 0, 0x80],
+            &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+        ],
+        [&[0], &[0xFF]],
+        [&[0; 2], &[0xFF; 2]],
+        [&[0; 4], &[0xFF; 4]],
+        [&[0; 8], &[0xFF; 8]],
+        [&[0, 0xFC], &[0, 0x7C]],
+        [&[0, 0, 0x80, 0xFF], &[0, 0, 0x80, 0x7F]],
+        [
+            &[0, 0, 0, 0, 0, 0, 0xF0, 0xFF],
+            &[0, 0, 0, 0, 0, 0, 0xF0, 0x7F],
+        ],
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for ((descr, [a, b, c]), [least, greatest]) in TYPES.into_iter().zip(ENDS) {
+        // Of floats b is NaN. Elsewhere it is the least, or the greatest of unsigned ones.
+        let (b, rises) = match descr.contains('f') {
+            true => (c, false),
+            false => (b, descr.contains('u')),
+        };
+        // Of 64 bits c is the smallest number.
+        let last = if descr == "<i8" { c } else { b };
+        let (low, high) = match rises {
+            true => ([a, a, c, c], [a, b, b, b]),
+            false => ([a, b, last, last], [a, a, a, a]),
+        };
+        fs::write(at.join("x.npy"), npy(descr, "(4,)", &[a, b, c, a])).unwrap();
+        for (operation, expected, first) in [("min", low, greatest), ("max", high, least)] {
+            let check = |words: &str, expected: [&[u8]; 4]| {
+                fs::write(at.join("z.npy"), npy(descr, "(4,)", &expected)).unwrap();
+                let line = format!("scan x.npy -o y.npy --operation {operation} {words}");
+                let run = Run::line(at, &format!("{line} --reference z.npy")).ends(0);
+                assert!(
+                    run.stdout.contains("4 elements"),
+                    "{descr}, {line}: {run:?}"
+                );
+                let file = fs::read(at.join("y.npy")).unwrap();
+                let bytes = elements(&file, descr, "(4,)");
+                assert_eq!(bytes, expected.concat(), "{descr}, {line}");
+            };
+            let [x, y, z, _] = expected;
+            check("", expected);
+            check("--exclusive", [first, x, y, z]);
+            check("--exclusive --chunk 2", [first, x, y, z]);
+        }
+    }
+    // Sums are wider than what is added.
+    fs::write(at.join("x.npy"), npy("|i1", "(2,)", &[&[0x7F], &[0x7F]])).unwrap();
+    Run::line(at, "scan x.npy -o y.npy").ends(0);
+    let file = fs::read(at.join("y.npy")).unwrap();
+    let sums = [127_i64, 254].map(i64::to_le_bytes).concat();
+    assert_eq!(elements(&file, "<i8", "(2,)"), sums);
+}
+
 #[test]
 fn an_element_that_differs_is_found_in_every_type() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,7 @@ mod peak;
 mod reduce;
 mod refused;
 mod replayed;
+mod scan;
 mod summed;
 mod tensor;
 mod transforms;
@@ -44,6 +45,9 @@ pub struct Job {
     pub start: Vec<u8>,
     /// The kernel's parameters, in order.
     pub parameters: Vec<Parameter>,
+    /// Other orders of the threads in which it runs under the detectors, at least: for code that
+    /// blocks reach only where others begin late.
+    pub orders: u32,
     judge: Judge,
 }
 
@@ -91,6 +95,7 @@ impl Job {
             fill: Some(u8::MAX),
             start: Vec::new(),
             parameters: Vec::new(),
+            orders: 0,
             judge: Arc::new(move |bytes| judge(bytemuck::pod_collect_to_vec(bytes))),
         }
     }
@@ -224,7 +229,11 @@ impl Job {
             block: self.plan.block,
             dynamic_shared_bytes: self.plan.dynamic_shared_bytes,
         };
-        let report = emulator.check(&module, self.plan.kernel, config, &arguments, options)?;
+        let options = CheckOptions {
+            schedules: options.schedules.max(self.orders),
+            ..options.clone()
+        };
+        let report = emulator.check(&module, self.plan.kernel, config, &arguments, &options)?;
         let mut bytes = vec![0; self.output_bytes];
         emulator.read(output, &mut bytes)?;
         Ok(Outcome {
@@ -303,12 +312,13 @@ pub fn wanted_telling() -> Vec<Job> {
 
 fn all_telling(wanted: Wanted) -> Vec<Job> {
     of_families(
-        [
+        &[
             (CONVOLUTIONS, conv1d::telling),
             (CONVOLUTIONS, transforms::telling),
             (REDUCTIONS, reduce::telling),
             (PRODUCTS, tensor::telling),
             (PEAKS, peak::telling),
+            (SCANS, scan::telling),
         ],
         described::telling,
         wanted,
@@ -339,7 +349,7 @@ pub fn wanted_sizes() -> Vec<Job> {
 
 fn all_sizes(wanted: Wanted) -> Vec<Job> {
     of_families(
-        [
+        &[
             (CONVOLUTIONS, conv1d::sizes),
             (CONVOLUTIONS, transforms::sizes),
             (REDUCTIONS, reduce::sizes),
@@ -361,16 +371,17 @@ const CONVOLUTIONS: &[&str] = &["conv1d"];
 const PEAKS: &[&str] = &["peak"];
 const PRODUCTS: &[&str] = &["matmul"];
 const REDUCTIONS: &[&str] = &["dot", "extreme", "sum"];
+const SCANS: &[&str] = &["scan"];
 
 /// The jobs of wanted kernels; those of other families are not even made.
 fn of_families(
-    families: [Family; 5],
+    families: &[Family],
     described: fn(&DeviceProperties, Wanted) -> Vec<Job>,
     wanted: Wanted,
 ) -> Vec<Job> {
     let on = &properties();
     let mut jobs = Vec::new();
-    for (names, make) in families {
+    for &(names, make) in families {
         if !names.iter().any(|name| wanted(name)) {
             continue;
         }

@@ -252,6 +252,9 @@ pub struct Carry {
     pub align: fn(Type) -> usize,
     /// Folds the bytes of totals, in order. `None` if there are none.
     pub fold: fn(&Problem, &[u8]) -> Option<Vec<u8>>,
+    /// Whether each result is one of the elements, or what is there before any: the largest or
+    /// smallest number. A narrower type of which the elements are then holds the results.
+    pub picks: fn(&Problem) -> bool,
     /// Joins two successive parts: their [`Asked::before`], as the reference left it for each.
     pub joined: fn(&Problem, [u64; 4], [u64; 4]) -> [u64; 4],
 }

@@ -37,7 +37,7 @@ pub static SCAN: Operation = Operation {
     ],
     result: "the running values",
     types,
-    widens: "Sums of integers are int64 or uint64, as NumPy's cumsum has them, and wrap. Of float16, and of integers below 32 bits, results are float32, int64 or uint64.",
+    widens: "Sums of integers are int64 or uint64, as NumPy's cumsum has them, and wrap; those of float16 are float32. Minima and maxima have the file's own type.",
     gives: |ty| ty,
     sizes: &[Size {
         name: "len",
@@ -61,6 +61,7 @@ pub static SCAN: Operation = Operation {
         is_one_line,
         align: |ty| by_width!(ty, T => scan::group::<T>()),
         fold: reference::fold,
+        picks: |problem| running(problem.settings) != Running::Sum,
         joined: reference::joined,
     }),
     bench: Bench {

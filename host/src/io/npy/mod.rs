@@ -12,6 +12,7 @@ use self::literal::{Broken, Literal};
 use super::array::ArrayReader;
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
+use super::memory;
 use super::number::descr;
 
 /// The first bytes of a file.
@@ -59,7 +60,14 @@ pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
     }
     let columns_first = header.fortran_order && header.shape.len() > 1;
     if columns_first || (big_endian && stored.bytes() > 1) {
-        // Other orders are rare: such a file is read whole.
+        // Other orders are rare: such a file is read whole, and may then be held twice.
+        if 2 * expected as u64 > memory::available() {
+            return Err(Problem::new(format!(
+                "its elements are in another order than this machine's, and there is no memory to reorder {expected} bytes"
+            ))
+            .hint("save it in this order: `numpy.save(FILE, numpy.require(x, x.dtype.newbyteorder('<'), 'C'))`")
+            .into());
+        }
         let mut elements = vec![0; expected];
         bytes.read_exact_at(header.bytes, &mut elements)?;
         if big_endian {

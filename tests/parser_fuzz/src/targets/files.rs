@@ -136,7 +136,7 @@ fn read(bytes: &[u8], name: &str) -> String {
 
 /// Reads all of a file, in every way in which commands do.
 fn whole(path: &Path) -> Result<String, FileError> {
-    let reader = Reader::open(path)?;
+    let mut reader = Reader::open(path)?;
     let numbers = match reader.contents() {
         Contents::Array(array) => array.shape().iter().product::<usize>(),
         Contents::Recording(recording) => {
@@ -155,8 +155,7 @@ fn whole(path: &Path) -> Result<String, FileError> {
     let mut halves = reader.again();
     halves.skip(numbers / 2);
     halves.read(&mut vec![0.0_f32; numbers - numbers / 2])?;
-    reader.again().read(&mut vec![0_i64; numbers])?;
-    reader.array()?;
+    reader.read(&mut vec![0_i64; numbers])?;
     Ok(format!("{kind} {about}"))
 }
 
