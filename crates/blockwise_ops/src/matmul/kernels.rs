@@ -421,30 +421,33 @@ pub(super) static SMALL: &[Kernel] = &[
 
 /// Kernels that take the elements, the extents, and the shape of a block.
 macro_rules! short {
-    ($Type:ident $t:ident) => {
-        kernel!(
-            Takes::Type(Type::$Type),
-            [0, 0],
-            short::matmul_short<$t>,
-            |of| {
-                let ([rows, inner, cols, _], [wide, high]) =
-                    (of.problem.extents, super::short::block(&of.problem));
-                (
-                    of.inputs[0].plain::<$t>()?,
-                    of.inputs[1].plain::<$t>()?,
-                    of.output.plain::<$t>()?,
-                    rows,
-                    inner,
-                    cols,
-                    wide,
-                    high,
-                )
-            }
-        )
+    ($Type:ident $t:ident, $code:literal, $handle:ty) => {
+        kernel!(Takes::Type(Type::$Type), [$code, 0], $handle, |of| {
+            let ([rows, inner, cols, batch], [wide, high]) =
+                (of.problem.extents, super::short::block(&of.problem));
+            (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                rows,
+                inner,
+                cols,
+                of_a(&of.problem),
+                batch,
+                wide,
+                high,
+            )
+        })
     };
 }
 
-pub(super) static SHORT: &[Kernel] = &[short!(F32 f32), short!(F64 f64)];
+/// The code says whether the inner extent is above eight.
+pub(super) static SHORT: &[Kernel] = &[
+    short!(F32 f32, 0, short::matmul_short<f32>),
+    short!(F64 f64, 0, short::matmul_short<f64>),
+    short!(F32 f32, 1, short::matmul_short_deep<f32>),
+    short!(F64 f64, 1, short::matmul_short_deep<f64>),
+];
 
 /// The inputs are the terms of A and B and their ranges.
 pub(super) static TENSOR: &[Kernel] = &[
