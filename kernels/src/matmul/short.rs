@@ -283,15 +283,17 @@ impl<T: Scalar> Short<T> {
         let skew = elements_behind(to.cast_const()) % LANES;
         // Elements from the first pack of the row on.
         let at = pack * LANES;
-        let exists = |lane: usize| skew <= at + lane && at + lane < cols + skew;
-        let is_whole = exists(0) && exists(LANES - 1);
+        // No branches, of which each load would have some.
+        let exists: [bool; LANES] =
+            core::array::from_fn(|lane| (skew <= at + lane) & (at + lane < cols + skew));
+        let is_whole = exists[0] & exists[LANES - 1];
         let mut of_b = [[T::ZERO; LANES]; DEPTH];
         let of_product = self.b.wrapping_add(product * inner * cols);
         let mut from = of_product.wrapping_add(at).wrapping_sub(skew);
         if whole {
             unrolled::<DEPTH>(|k| {
                 // SAFETY: a pack of B, aligned.
-                of_b[k] = unsafe { load_if(from, k < inner && is_whole) };
+                of_b[k] = unsafe { load_if(from, (k < inner) & is_whole) };
                 from = pointer_here(from.wrapping_add(cols));
             });
         } else {
@@ -299,7 +301,7 @@ impl<T: Scalar> Short<T> {
                 unrolled::<LANES>(|lane| {
                     let from = from.wrapping_add(lane);
                     // SAFETY: an element of B.
-                    [of_b[k][lane]] = unsafe { load_if(from, k < inner && exists(lane)) };
+                    [of_b[k][lane]] = unsafe { load_if(from, (k < inner) & exists[lane]) };
                 });
                 from = pointer_here(from.wrapping_add(cols));
             });
@@ -328,7 +330,7 @@ impl<T: Scalar> Short<T> {
                 store_if(to, sums, is_whole);
                 if !is_whole {
                     unrolled::<LANES>(|lane| {
-                        store_if(to.wrapping_add(lane), [sums[lane]], exists(lane));
+                        store_if(to.wrapping_add(lane), [sums[lane]], exists[lane]);
                     });
                 }
             }

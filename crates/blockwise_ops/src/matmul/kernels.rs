@@ -423,8 +423,8 @@ pub(super) static SMALL: &[Kernel] = &[
 macro_rules! short {
     ($Type:ident $t:ident, $code:literal, $handle:ty) => {
         kernel!(Takes::Type(Type::$Type), [$code, 0], $handle, |of| {
-            let ([rows, inner, cols, batch], [wide, high]) =
-                (of.problem.extents, super::short::block(&of.problem));
+            let [rows, inner, cols, batch] = of.problem.extents;
+            let block = super::short::block(&of.problem, $code);
             (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
@@ -434,20 +434,26 @@ macro_rules! short {
                 cols,
                 of_a(&of.problem),
                 batch,
-                wide,
-                high,
+                block.wide,
+                block.high,
             )
         })
     };
+    ($($Type:ident $t:ident;)*) => {
+        &[$(
+            short!($Type $t, 0, short::matmul_short<$t>),
+            short!($Type $t, 1, short::matmul_short_deep<$t>),
+            short!($Type $t, 2, short::matmul_short<$t>),
+            short!($Type $t, 3, short::matmul_short_deep<$t>),
+        )*]
+    };
 }
 
-/// The code says whether the inner extent is above eight.
-pub(super) static SHORT: &[Kernel] = &[
-    short!(F32 f32, 0, short::matmul_short<f32>),
-    short!(F64 f64, 0, short::matmul_short<f64>),
-    short!(F32 f32, 1, short::matmul_short_deep<f32>),
-    short!(F64 f64, 1, short::matmul_short_deep<f64>),
-];
+/// By [`code`](super::short::code).
+pub(super) static SHORT: &[Kernel] = short! {
+    F32 f32;
+    F64 f64;
+};
 
 /// The inputs are the terms of A and B and their ranges.
 pub(super) static TENSOR: &[Kernel] = &[

@@ -3,7 +3,7 @@
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
-use kernels::matmul::short::{THREADS as SHORT_THREADS, groups as short_groups, runs};
+use kernels::matmul::short::THREADS as SHORT_THREADS;
 use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
 use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
@@ -283,8 +283,8 @@ pub(super) fn blocks_of(
 pub(super) fn short(task: &Task<'_>) -> Result<Plan, LaunchError> {
     check(task)?;
     let problem = task.problem;
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     if !short::is_short(problem) {
+        let [rows, inner, cols] = extents(problem);
         return Err(LaunchError::ShapeMismatch {
             left_name: "A",
             left: vec![rows, inner],
@@ -293,13 +293,10 @@ pub(super) fn short(task: &Task<'_>) -> Result<Plan, LaunchError> {
             rule: "the kernel `short` is for an inner extent of at most 16",
         });
     }
-    let [wide, high] = short::block(problem);
-    let groups = by_width!(bytes, T => short_groups::<T>(cols, wide));
-    let threads = task.fixed_block(SHORT_THREADS)?;
-    let items = groups.saturating_mul(threads as usize);
-    let mut plan = task.plan_1d([short::is_deep(problem).into(), 0], items, threads, 0)?;
+    let code = short::code(problem, task.aligned);
+    let [across, runs] = short::block(problem, code).grid;
+    let mut plan = blocks_of(task, [code, 0], across, SHORT_THREADS, 0)?;
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[1]);
-    let runs = runs(rows, high, problem.extents[3]);
     plan.launch.grid[1] = blocks_for(runs, 1, cap, most);
     Ok(plan)
 }
