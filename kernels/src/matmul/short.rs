@@ -214,13 +214,18 @@ impl<T: Scalar> Short<T> {
             while (group << shift) * LANES < beyond {
                 // SAFETY: the pack is this thread's in each of the rows.
                 unsafe {
-                    self.part::<LANES, OF_A, DEPTH, PITCH>([product, top, now], group, whole, || {
-                        if group == first {
-                            // Orders the copies of A before the reads of them.
-                            cp_async_wait_group::<0>();
-                            thread::sync_threads();
-                        }
-                    });
+                    self.part::<LANES, OF_A, DEPTH, PITCH>(
+                        [product, top, now],
+                        group,
+                        whole,
+                        || {
+                            if group == first {
+                                // Orders the copies of A before the reads of them.
+                                cp_async_wait_group::<0>();
+                                thread::sync_threads();
+                            }
+                        },
+                    );
                 };
                 group += thread::grid_dim_x() as usize;
             }

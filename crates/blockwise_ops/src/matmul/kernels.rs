@@ -423,8 +423,10 @@ pub(super) static SMALL: &[Kernel] = &[
 macro_rules! short {
     ($Type:ident $t:ident, $code:literal, $handle:ty) => {
         kernel!(Takes::Type(Type::$Type), [$code, 0], $handle, |of| {
-            let [rows, inner, cols, batch] = of.problem.extents;
-            let block = super::short::block(&of.problem, $code);
+            let ([rows, inner, cols, batch], block) = (
+                of.problem.extents,
+                super::short::block(&of.problem, $code),
+            );
             (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,

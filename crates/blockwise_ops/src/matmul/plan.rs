@@ -50,9 +50,7 @@ pub(super) fn has_cuts(kernel: &Variant) -> bool {
 }
 
 /// The variants that multiply batches.
-const HAVE_BATCHES: [&Variant; 7] = [
-    &PIPELINED, &SLICED, &MMA, &SMALL, &SHORT, &DIRECT, &FEW,
-];
+const HAVE_BATCHES: [&Variant; 7] = [&PIPELINED, &SLICED, &MMA, &SMALL, &SHORT, &DIRECT, &FEW];
 
 /// Refuses types and settings that the variant does not have.
 pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {

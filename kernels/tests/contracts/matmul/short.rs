@@ -37,9 +37,7 @@ macro_rules! start {
         let device = Device::default();
         $kernel::<f32>::on(&device).and_then(|kernel| {
             let kernel = kernel.shape(shape);
-            kernel.launch(
-                &a, &b, &mut c, rows, inner, cols, of_a, batch, wide, high,
-            )
+            kernel.launch(&a, &b, &mut c, rows, inner, cols, of_a, batch, wide, high)
         })
     }};
 }
@@ -85,7 +83,10 @@ fn operands_of_short_sums_are_whole_batches() {
     }
     both!(starts, good());
     both!(starts, with(|it| it.of = [60, 84, 105].map(behind)));
-    both!(starts, with(|it| (it.of[0], it.batch) = (memory(20), [1, 3])));
+    both!(
+        starts,
+        with(|it| (it.of[0], it.batch) = (memory(20), [1, 3]))
+    );
     both!(refused, with(|it| it.batch = [2, 3]), "of_a == 1");
     both!(refused, with(|it| it.of[0] = memory(59)), "Some(a.len())");
     both!(refused, with(|it| it.of[1] = memory(83)), "Some(b.len())");
@@ -106,9 +107,15 @@ fn blocks_of_short_sums_divide_their_threads() {
     let start = |change: fn(&mut Short)| start!(matmul_short, with(change));
     // Rows of a thread are a multiple of a pack's elements apart.
     let widest = THREADS as usize / 4;
-    starts(start!(matmul_short, with(|it| it.block = [widest, HIGHEST])));
+    starts(start!(
+        matmul_short,
+        with(|it| it.block = [widest, HIGHEST])
+    ));
     starts(start(|it| it.block = [1, 1]));
-    refused(start!(matmul_short, with(|it| it.block[0] = 2 * widest)), "wide");
+    refused(
+        start!(matmul_short, with(|it| it.block[0] = 2 * widest)),
+        "wide",
+    );
     refused(start(|it| it.block[0] = 0), "wide");
     refused(start(|it| it.block[0] = 6), "wide");
     refused(start(|it| it.block[1] = 0), "high");
