@@ -288,6 +288,10 @@ pub(crate) unsafe fn load_or<T: Scalar, const LANES: usize>(
             let [x] = load!(inside, from, reg32, "b32", single; "{x}"; x);
             [T::of_bits(x.into()); LANES]
         }
+        (4, 2) => {
+            let words = load!(inside, from, reg32, "v2.b32", single; "{{{x}, {y}}}"; x y);
+            core::array::from_fn(|lane| T::of_bits(words[lane % 2].into()))
+        }
         (4, _) => {
             let words =
                 load!(inside, from, reg32, "v4.b32", single; "{{{x}, {y}, {z}, {w}}}"; x y z w);
@@ -344,6 +348,9 @@ pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
     let bits = |lane: usize| elements[lane % LANES].bits();
     match (size_of::<T>(), LANES) {
         (4, 1) => store!(inside, to, reg32, "b32"; "{x}"; x bits(0) as u32),
+        (4, 2) => store!(
+            inside, to, reg32, "v2.b32"; "{{{x}, {y}}}"; x bits(0) as u32, y bits(1) as u32
+        ),
         (4, _) => store!(
             inside, to, reg32, "v4.b32"; "{{{x}, {y}, {z}, {w}}}";
             x bits(0) as u32, y bits(1) as u32, z bits(2) as u32, w bits(3) as u32

@@ -1,184 +1,331 @@
-//! Products with an inner extent of at most eight: only the speed of writing C counts.
+//! Products with an inner extent of at most sixteen: only the speed of writing C counts.
 //!
 //! Change from [`register_tile`](super::register_tile): only A lies in shared memory. A thread
-//! keeps its columns of B in registers and goes down the rows of C, a pack of 16 bytes in each.
+//! keeps its columns of B in registers and goes down the rows of C, a pack in each.
 //!
 //! - C\[r, j\] = Σ A\[r, k\] · B\[k, j\], added in the order of k: the values of the naive kernel.
-//! - `wide` neighbouring threads own neighbouring packs of a row of C, so that a warp writes up to
-//!   512 contiguous bytes; the other threads own the same packs of the rows below.
+//! - A pack is 16 bytes, or 8 of an inner extent above [`MIDDLE`], so that columns of B fit the
+//!   registers of three blocks. `wide` neighbouring threads own neighbouring packs of a row of C;
+//!   the other threads own the same packs of the rows below.
 //! - Rows of C may begin anywhere. A thread's rows are a multiple of LANES apart, so all of them
 //!   have the same offset from a pack ([`anywhere`](super::anywhere)), and its packs are aligned.
 //!   The first and the last pack of a row may be shared with the rows beside it: there single
-//!   elements are stored.
-//! - The block copies `high` rows of A, padded with zeros to whole packs. One barrier orders the
-//!   copies before the reads, which are of the same pack in all threads of a row of C; another one
-//!   orders the reads before the next copies.
-//! - Global reads per element of C: inner/`high` of B, and of A inner for each block's columns.
+//!   elements are stored. B is read in packs if all rows of B and C are whole ones.
+//! - The block copies `high` rows of A, padded with zeros, by `cp.async`, and B's loads start before
+//!   the copies arrive. One barrier orders these before the reads, which are of the same pack in all
+//!   threads of a row of C; another one orders the reads before the next copies.
+//! - Global reads per element of C: inner · LANES/(rows of a thread) of B, and of A inner for each
+//!   block's columns.
 
+use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_address};
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
-use super::asm::{load_if, store_if};
+use super::asm::{self, load_if, store_if};
 use crate::here::pointer_here;
 use crate::number::Scalar;
 use crate::pack::{Pack, elements_behind, lanes};
 
-/// The longest inner extent.
+/// The longest inner extent of [`matmul_short`], of whose blocks four fit a multiprocessor.
 pub const DEPTH: usize = 8;
+/// The longest one of [`matmul_short_deep`], of whose blocks three fit.
+pub const DEEPEST: usize = 16;
+/// The longest one with packs of 16 bytes.
+pub const MIDDLE: usize = 12;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// The most threads that share a row of C.
-pub const WIDEST: usize = 32;
 /// The most rows of a block.
-pub const HIGHEST: usize = 128;
+pub const HIGHEST: usize = 256;
+/// The most runs of rows: 32 bits count them.
+pub const MOST: usize = u32::MAX as usize;
 
-/// Groups of `wide` packs that cover a row of C, wherever it begins.
-pub const fn groups<T>(cols: usize, wide: usize) -> usize {
-    cols.saturating_add(lanes::<T>() - 1)
-        .div_ceil(wide * lanes::<T>())
-}
-
-/// C = A · B.
-///
-/// # Parameters
-/// - `a`, `b`, `c`: A, B and C, `rows · inner`, `inner · cols` and `rows · cols` elements. C has one.
-/// - `wide`: threads that share a row of C, a power of two. `high`: rows of a block, at least one.
-///
-/// # Launch
-/// Blocks of [`THREADS`] threads along x. The grid strides over [`groups`] of columns along x and
-/// over runs of `high` rows along y.
-#[kernel(
-    instances(f32, f64),
-    max_threads = 256,
-    min_blocks = 4,
-    require(
-        inner <= DEPTH,
-        super::slices::elements(rows, inner, 1) == Some(a.len()),
-        super::slices::elements(inner, cols, 1) == Some(b.len()),
-        super::slices::elements(rows, cols, 1) == Some(c.len()),
-        !c.is_empty(),
-        wide.is_power_of_two(),
-        wide <= WIDEST,
-        high >= 1,
-        high <= HIGHEST,
-        [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
-    )
-)]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "three matrices, three extents, the shape of a block"
-)]
-pub fn matmul_short<T: Scalar>(
-    a: &[T],
-    b: &[T],
-    mut c: Out<T>,
-    rows: usize,
-    inner: usize,
-    cols: usize,
-    wide: usize,
-    high: usize,
-) {
-    let of = Short {
-        a: a.as_ptr(),
-        b: b.as_ptr(),
-        c: c.as_mut_ptr(),
-        inner,
-        cols,
-    };
-    let t = thread::thread_idx_x() as usize;
-    // Powers of two, so dividing by them is a shift.
-    let shift = (wide as u32).trailing_zeros();
-    let (x, down, at_once) = (t & (wide - 1), t >> shift, THREADS as usize >> shift);
-    // Words of 64 bits instead of T: a static cannot depend on a type parameter. Packs are aligned.
-    let of_a = shared_array![Pack<u64, 2>; HIGHEST * DEPTH / 2].cast::<T>();
-    let mut top = thread::block_idx_y() as usize * high;
-    while top < rows {
-        let now = high.min(rows - top);
-        let mut slot = t;
-        while slot < now * DEPTH {
-            let (row, k) = (top + slot / DEPTH, slot % DEPTH);
-            // SAFETY: an element of A, guarded by a comparison; a slot of this thread.
-            unsafe {
-                let from = of.a.wrapping_add(row * inner + k);
-                let value = if k < inner { from.read() } else { T::ZERO };
-                of_a.wrapping_add(slot).write(value);
-            }
-            slot += THREADS as usize;
-        }
-        // Orders the copies of A before the reads of them.
-        thread::sync_threads();
-        let mut group = thread::block_idx_x() as usize;
-        while (group << shift) * lanes::<T>() < cols + lanes::<T>() - 1 {
-            let pack = (group << shift) + x;
-            // SAFETY: `require` states the lengths; the pack is this thread's in each of the rows.
-            unsafe {
-                match lanes::<T>() {
-                    4 => of.part::<4>(of_a, [top, down, now], at_once, pack),
-                    _ => of.part::<2>(of_a, [top, down, now], at_once, pack),
-                }
-            };
-            group += thread::grid_dim_x() as usize;
-        }
-        // Orders the reads of A before the next copies.
-        thread::sync_threads();
-        top += thread::grid_dim_y() as usize * high;
+/// Elements of a thread in each row of C.
+pub const fn each<T>(inner: usize) -> usize {
+    if inner <= MIDDLE {
+        lanes::<T>()
+    } else {
+        lanes::<T>() / 2
     }
 }
 
-/// A product.
+/// Groups of `wide` packs of `each` elements that cover a row of C: wherever it begins, or if all
+/// rows are whole packs.
+pub const fn groups(cols: usize, each: usize, wide: usize, whole: bool) -> usize {
+    let before = if whole { 0 } else { each - 1 };
+    cols.saturating_add(before).div_ceil(wide * each)
+}
+
+/// Runs of `high` rows of all products.
+pub const fn runs(rows: usize, high: usize, batch: usize) -> usize {
+    rows.div_ceil(high).saturating_mul(batch)
+}
+
+macro_rules! kernel {
+    ($name:ident, $depth:ident, $min_blocks:literal, $multiply:ident) => {
+        /// C = A · B of each product of a batch.
+        ///
+        /// # Parameters
+        /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or
+        ///   `batch`. `b`, `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+        ///   C has one.
+        /// - `wide`: threads that share a row of C; a block's other threads have a multiple of a
+        ///   pack's elements of rows. `high`: rows of a block. Powers of two, and at most [`MOST`]
+        ///   [`runs`] of rows.
+        ///
+        /// # Launch
+        /// Blocks of [`THREADS`] threads along x. The grid strides over [`groups`] of columns along
+        /// x and over [`runs`] of rows along y.
+        #[kernel(
+            instances(f32, f64),
+            max_threads = 256,
+            min_blocks = $min_blocks,
+            require(
+                inner <= $depth,
+                of_a == 1 || of_a == batch,
+                super::slices::elements(rows, inner, of_a) == Some(a.len()),
+                super::slices::elements(inner, cols, batch) == Some(b.len()),
+                super::slices::elements(rows, cols, batch) == Some(c.len()),
+                !c.is_empty(),
+                wide.is_power_of_two(),
+                wide <= THREADS as usize / lanes::<T>(),
+                high.is_power_of_two(),
+                high <= HIGHEST,
+                runs(rows, high, batch) <= MOST,
+                [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
+            )
+        )]
+        #[allow(
+            clippy::too_many_arguments,
+            reason = "three matrices, three extents, the batch, the shape of a block"
+        )]
+        pub fn $name<T: Scalar>(
+            a: &[T],
+            b: &[T],
+            mut c: Out<T>,
+            rows: usize,
+            inner: usize,
+            cols: usize,
+            of_a: usize,
+            batch: usize,
+            wide: usize,
+            high: usize,
+        ) {
+            // Words of 64 bits instead of T: a static cannot depend on a type parameter. Packs are
+            // aligned.
+            let of_a_run = shared_array![Pack<u64, 2>; HIGHEST * $depth / 2].cast::<T>();
+            let of = Short {
+                a: a.as_ptr(),
+                b: b.as_ptr(),
+                c: c.as_mut_ptr(),
+                extents: [rows, inner, cols],
+                shares_a: of_a == 1,
+                batch,
+                // Powers of two, so dividing by them is a shift.
+                shifts: [wide, high].map(|of| (of as u32).trailing_zeros()),
+                of_a: of_a_run,
+            };
+            // SAFETY: `require` states the lengths and the shape of the block.
+            unsafe { of.$multiply() }
+        }
+    };
+}
+kernel!(matmul_short, DEPTH, 4, multiply);
+kernel!(matmul_short_deep, DEEPEST, 3, multiply_deep);
+
+/// A batch of products, and a block's rows of A in shared memory.
 struct Short<T> {
     a: *const T,
     b: *const T,
     c: *mut T,
-    inner: usize,
-    cols: usize,
+    extents: [usize; 3],
+    shares_a: bool,
+    batch: usize,
+    shifts: [u32; 2],
+    of_a: *mut T,
 }
 
 impl<T: Scalar> Short<T> {
-    /// Computes pack number `pack` of rows `first`, `first + at_once`, … of `count` rows of C from
-    /// `top` on.
+    /// # Safety
+    /// That of [`runs`](Self::runs).
+    #[inline(always)]
+    unsafe fn multiply(&self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match lanes::<T>() {
+                4 => self.runs::<4, 4, DEPTH, DEPTH>(),
+                _ => self.runs::<2, 2, DEPTH, DEPTH>(),
+            }
+        }
+    }
+
+    /// # Safety
+    /// That of [`runs`](Self::runs).
+    #[inline(always)]
+    unsafe fn multiply_deep(&self) {
+        let [_, inner, _] = self.extents;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (lanes::<T>(), inner <= MIDDLE) {
+                (4, true) => self.runs::<4, 4, MIDDLE, DEEPEST>(),
+                (4, false) => self.runs::<2, 4, DEEPEST, DEEPEST>(),
+                (_, true) => self.runs::<2, 2, MIDDLE, DEEPEST>(),
+                (_, false) => self.runs::<1, 2, DEEPEST, DEEPEST>(),
+            }
+        }
+    }
+
+    /// Computes the block's runs of rows in its groups of columns, LANES elements of a row in each
+    /// thread. Packs of A have OF_A elements, its rows in shared memory PITCH.
     ///
     /// # Safety
-    /// There are such rows and `of_a` has them, `at_once` is a multiple of LANES, the elements of a
-    /// pack, and no other thread stores these elements.
+    /// The operands and the block are as the kernels require, with an inner extent of at most DEPTH.
     #[inline(always)]
-    unsafe fn part<const LANES: usize>(
+    unsafe fn runs<
+        const LANES: usize,
+        const OF_A: usize,
+        const DEPTH: usize,
+        const PITCH: usize,
+    >(
         &self,
-        of_a: *const T,
-        [top, first, count]: [usize; 3],
-        at_once: usize,
-        pack: usize,
     ) {
-        let Self { inner, cols, .. } = *self;
-        let to = self.c.wrapping_add((top + first) * cols);
-        let skew = elements_behind(to.cast_const());
+        let ([rows, _, cols], [shift, shift_down]) = (self.extents, self.shifts);
+        let begins = [self.b, self.c.cast_const()].map(|of| elements_behind(of) % LANES);
+        let whole = begins == [0; 2] && cols.is_multiple_of(LANES);
+        let beyond = if whole { cols } else { cols + LANES - 1 };
+        let first = thread::block_idx_x() as usize;
+        if (first << shift) * LANES >= beyond {
+            return;
+        }
+        let of_one = (rows + (1 << shift_down) - 1) >> shift_down;
+        let mut run = thread::block_idx_y() as usize;
+        while run < of_one * self.batch {
+            let product = match self.batch {
+                // Most launches have one: they do not divide.
+                1 => 0,
+                // There is a run, so nothing here is 0; `max` tells the compiler.
+                _ => (run as u32 / (of_one as u32).max(1)) as usize,
+            };
+            let top = (run - product * of_one) << shift_down;
+            let now = (rows - top).min(1 << shift_down);
+            let above = if self.shares_a { 0 } else { product * rows };
+            // SAFETY: these rows are there.
+            unsafe { self.start_copies::<PITCH>(above + top, now) };
+            let mut group = first;
+            while (group << shift) * LANES < beyond {
+                // SAFETY: the pack is this thread's in each of the rows.
+                unsafe {
+                    self.part::<LANES, OF_A, DEPTH, PITCH>(
+                        [product, top, now],
+                        group,
+                        whole,
+                        || {
+                            if group == first {
+                                // Orders the copies of A before the reads of them.
+                                cp_async_wait_group::<0>();
+                                thread::sync_threads();
+                            }
+                        },
+                    );
+                };
+                group += thread::grid_dim_x() as usize;
+            }
+            // Orders the reads of A before the next copies.
+            thread::sync_threads();
+            run += thread::grid_dim_y() as usize;
+        }
+    }
+
+    /// Starts this thread's share of a copy of `now` rows of A to shared memory, from row number
+    /// `above` of all matrices on.
+    ///
+    /// # Safety
+    /// There are such rows, at most HIGHEST, and no thread reads them in shared memory.
+    #[inline(always)]
+    unsafe fn start_copies<const PITCH: usize>(&self, above: usize, now: usize) {
+        let ([_, inner, _], t) = (self.extents, thread::thread_idx_x() as usize);
+        let (k, mut row) = (t % PITCH, t / PITCH);
+        let shared = shared_address(self.of_a);
+        while row < now {
+            let from = self.a.wrapping_add((above + row) * inner + k);
+            let slot = shared + ((row * PITCH + k) * size_of::<T>()) as u32;
+            // SAFETY: an element of A, guarded by a comparison; a slot of this thread.
+            unsafe {
+                match size_of::<T>() {
+                    4 => asm::copy(1, slot, from.cast(), k < inner),
+                    _ => asm::copy_doubles(1, slot, from.cast(), k < inner),
+                }
+            }
+            row += THREADS as usize / PITCH;
+        }
+        cp_async_commit_group();
+    }
+
+    /// Computes this thread's pack of group number `group` in its rows of `now` rows of C from
+    /// `top` on. Calls `copied` before it reads A in shared memory.
+    ///
+    /// # Safety
+    /// There are such rows, `copied` orders their copies before these reads, `whole` tells whether
+    /// all rows of B and C are whole packs, and no other thread stores these elements.
+    #[inline(always)]
+    unsafe fn part<
+        const LANES: usize,
+        const OF_A: usize,
+        const DEPTH: usize,
+        const PITCH: usize,
+    >(
+        &self,
+        [product, top, now]: [usize; 3],
+        group: usize,
+        whole: bool,
+        copied: impl FnOnce(),
+    ) {
+        let ([rows, inner, cols], [shift, _]) = (self.extents, self.shifts);
+        let t = thread::thread_idx_x() as usize;
+        // A multiple of LANES.
+        let at_once = THREADS as usize >> shift;
+        let (pack, first) = ((group << shift) + (t & ((1 << shift) - 1)), t >> shift);
+        let to = self.c.wrapping_add((product * rows + top + first) * cols);
+        let skew = elements_behind(to.cast_const()) % LANES;
         // Elements from the first pack of the row on.
         let at = pack * LANES;
-        let exists = |lane: usize| skew <= at + lane && at + lane < cols + skew;
-        let is_whole = exists(0) && exists(LANES - 1);
+        // No branches, of which each load would have some.
+        let exists: [bool; LANES] =
+            core::array::from_fn(|lane| (skew <= at + lane) & (at + lane < cols + skew));
+        let is_whole = exists[0] & exists[LANES - 1];
         let mut of_b = [[T::ZERO; LANES]; DEPTH];
-        let mut from = self.b.wrapping_add(at).wrapping_sub(skew);
-        unrolled::<DEPTH>(|k| {
-            unrolled::<LANES>(|lane| {
-                let from = from.wrapping_add(lane);
-                // SAFETY: an element of B.
-                [of_b[k][lane]] = unsafe { load_if(from, k < inner && exists(lane)) };
+        let of_product = self.b.wrapping_add(product * inner * cols);
+        let mut from = of_product.wrapping_add(at).wrapping_sub(skew);
+        if whole {
+            unrolled::<DEPTH>(|k| {
+                // SAFETY: a pack of B, aligned.
+                of_b[k] = unsafe { load_if(from, (k < inner) & is_whole) };
+                from = pointer_here(from.wrapping_add(cols));
             });
-            from = pointer_here(from.wrapping_add(cols));
-        });
+        } else {
+            unrolled::<DEPTH>(|k| {
+                unrolled::<LANES>(|lane| {
+                    let from = from.wrapping_add(lane);
+                    // SAFETY: an element of B.
+                    [of_b[k][lane]] = unsafe { load_if(from, (k < inner) & exists[lane]) };
+                });
+                from = pointer_here(from.wrapping_add(cols));
+            });
+        }
+        copied();
         let mut to = to.wrapping_add(at).wrapping_sub(skew);
         let mut row = first;
-        while row < count {
+        while row < now {
             let mut sums = [T::ZERO; LANES];
-            unrolled::<{ DEPTH / 2 }>(|half| {
-                let k = half * LANES;
+            unrolled::<8>(|step| {
+                let k = step * OF_A;
                 if k < DEPTH {
-                    let from = of_a.wrapping_add(row * DEPTH + k);
+                    let from = self.of_a.wrapping_add(row * PITCH + k);
                     // SAFETY: a pack of a row of A.
-                    let of_a = unsafe { from.cast::<Pack<T, LANES>>().read().0 };
-                    unrolled::<LANES>(|i| {
+                    let of_a = unsafe { from.cast::<Pack<T, OF_A>>().read().0 };
+                    unrolled::<OF_A>(|i| {
                         unrolled::<LANES>(|lane| {
-                            sums[lane] = of_a[i].mul_add(of_b[(k + i) % DEPTH][lane], sums[lane]);
+                            let b = of_b[(k + i) % DEPTH][lane];
+                            sums[lane] = of_a[i].mul_add(b, sums[lane]);
                         });
                     });
                 }
@@ -188,7 +335,7 @@ impl<T: Scalar> Short<T> {
                 store_if(to, sums, is_whole);
                 if !is_whole {
                     unrolled::<LANES>(|lane| {
-                        store_if(to.wrapping_add(lane), [sums[lane]], exists(lane));
+                        store_if(to.wrapping_add(lane), [sums[lane]], exists[lane]);
                     });
                 }
             }

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use blockwise::Device;
 use blockwise_ops::matmul::{
-    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED,
-    SLICED_COPY, SMALL, TENSOR, TILED, Tiles, matmul_batch,
+    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT,
+    SLICED, SLICED_COPY, SMALL, TENSOR, TILED, Tiles, matmul_batch,
 };
 use blockwise_ops::operation::Options;
 use blockwise_ops::oracle::{self, Precision};
@@ -13,6 +13,7 @@ use blockwise_ops::{LaunchError, matmul};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
+use kernels::matmul::short::DEEPEST;
 use kernels::matmul::slices::Cut;
 use ndarray::{Array2, Array3, ArrayView2, Axis};
 
@@ -135,9 +136,13 @@ fn every_shape_in_every_tile() {
                     }
                 }
                 for cap in [None, Some(1)] {
-                    let options = of(&SMALL, 0, 1, cap);
-                    check::<f32>(device, sides, each, options);
-                    check::<f64>(device, sides, each, options);
+                    for (kernel, fits) in [(&SMALL, true), (&SHORT, inner <= DEEPEST)] {
+                        let options = of(kernel, 0, 1, cap);
+                        if fits {
+                            check::<f32>(device, sides, each, options);
+                            check::<f64>(device, sides, each, options);
+                        }
+                    }
                 }
                 for (tiles, count, cap) in [
                     (MmaTiles::Small, 1, None),

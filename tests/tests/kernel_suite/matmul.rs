@@ -15,6 +15,7 @@ use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
 use blockwise_tests::sampling::Sample;
 use kernels::matmul::policy::PITCHED_FROM;
+use kernels::matmul::short::DEEPEST;
 use kernels::matmul::slices::Cut;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
@@ -63,7 +64,7 @@ pub(super) fn takes(
     let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
     let is_small = inner * (rows + cols) * ty.bytes() <= 64 << 10;
     let fits = fits && (*kernel != SMALL || is_small);
-    let fits = fits && (*kernel != SHORT || inner <= 8);
+    let fits = fits && (*kernel != SHORT || inner <= DEEPEST);
     kernel.takes(ty) && fits && *kernel != TENSOR
 }
 
@@ -488,6 +489,9 @@ fn short_sums_at_every_address() {
             [150, 3, 18],
             [37, 7, 131],
             [20, 8, 260],
+            [37, 9, 131],
+            [70, 16, 5],
+            [300, 12, 18],
         ] {
             check::<f32>(device, shape);
             check::<f64>(device, shape);

@@ -154,6 +154,14 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[5, 0, 7]).by(SHORT),
     // Runs of 64 rows, whose A takes a thread two copies; the last one is whole.
     Case::of(&[7680, 1, 1]).by(SHORT).capped(1),
+    // Longer sums, of which a run has as many slots for A as its block, and more.
+    Case::of(&[37, 9, 67]).by(SHORT).capped(1),
+    Case::of(&[16, 16, 36]).by(SHORT),
+    // Runs of a batch, the last of a product shorter: each product's C begins anywhere, and its A
+    // with it unless all share one.
+    Case::of(&[3, 35, 3, 7]).by(SHORT).capped(1),
+    Case::of(&[2, 5, 12, 5]).by(SHORT).spare(),
+    Case::of(&[1, 3, 33, 2, 5]).by(SHORT).capped(2),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
     Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),

@@ -51,7 +51,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     }
     let one = task.options.count.is_some_and(|count| count.get() == 1);
     let most = if one { 1 } else { MOST_SLICES };
-    if small::pays(problem) {
+    if small::pays(problem) && !short::pays(problem) {
         return &SMALL;
     }
     let kernel = kernel(problem, most, device);
@@ -361,11 +361,11 @@ mod tests {
             ([24, 56, 24], &DIRECT),
             ([700, 20, 30], &TILED),
             ([8, 88, 208], &DIRECT),
-            ([205, 13, 1111], &MMA),
+            ([205, 13, 1111], &SHORT),
             ([3268, 768, 11], &MMA),
             ([112, 16, 48], &TILED),
             ([3460, 2, 639], &SHORT),
-            ([2798, 10, 5407], &REGISTER_TILE),
+            ([2798, 10, 5407], &SHORT),
             ([5000, 500, 10], &MMA),
             ([3300, 900, 12], &MMA),
             ([2000, 1100, 16], &MMA),
@@ -477,6 +477,11 @@ mod tests {
             (Type::F64, 9, [10, 570, 2], &FEW),
             (Type::F64, 44, [1, 5466, 4], &FEW),
             (Type::F64, 4096, [32; 3], &MMA),
+            // docs/log/2026-11-28-any-address.md.
+            (Type::F32, 591, [23, 6, 3807], &SHORT),
+            (Type::F32, 4000, [70, 7, 64], &SHORT),
+            (Type::F32, 5000, [40, 5, 33], &SMALL),
+            (Type::F64, 13_425, [101, 1, 114], &SHORT),
         ] {
             let problem = Problem::new(ty, &[rows, inner, cols, batch]);
             let options = Options::default();

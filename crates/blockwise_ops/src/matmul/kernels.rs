@@ -422,30 +422,41 @@ pub(super) static SMALL: &[Kernel] = &[
 
 /// Kernels that take the elements, the extents, and the shape of a block.
 macro_rules! short {
-    ($Type:ident $t:ident) => {
-        kernel!(
-            Takes::Type(Type::$Type),
-            [0, 0],
-            short::matmul_short<$t>,
-            |of| {
-                let ([rows, inner, cols, _], [wide, high]) =
-                    (of.problem.extents, super::short::block(&of.problem));
-                (
-                    of.inputs[0].plain::<$t>()?,
-                    of.inputs[1].plain::<$t>()?,
-                    of.output.plain::<$t>()?,
-                    rows,
-                    inner,
-                    cols,
-                    wide,
-                    high,
-                )
-            }
-        )
+    ($Type:ident $t:ident, $code:literal, $handle:ty) => {
+        kernel!(Takes::Type(Type::$Type), [$code, 0], $handle, |of| {
+            let ([rows, inner, cols, batch], block) = (
+                of.problem.extents,
+                super::short::block(&of.problem, $code),
+            );
+            (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                rows,
+                inner,
+                cols,
+                of_a(&of.problem),
+                batch,
+                block.wide,
+                block.high,
+            )
+        })
+    };
+    ($($Type:ident $t:ident;)*) => {
+        &[$(
+            short!($Type $t, 0, short::matmul_short<$t>),
+            short!($Type $t, 1, short::matmul_short_deep<$t>),
+            short!($Type $t, 2, short::matmul_short<$t>),
+            short!($Type $t, 3, short::matmul_short_deep<$t>),
+        )*]
     };
 }
 
-pub(super) static SHORT: &[Kernel] = &[short!(F32 f32), short!(F64 f64)];
+/// By [`code`](super::short::code).
+pub(super) static SHORT: &[Kernel] = short! {
+    F32 f32;
+    F64 f64;
+};
 
 /// The inputs are the terms of A and B and their ranges.
 pub(super) static TENSOR: &[Kernel] = &[

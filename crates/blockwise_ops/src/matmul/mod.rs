@@ -304,10 +304,10 @@ pub static SMALL: Variant = Variant::new(
 )
 .worth(|problem| !is_one(problem) && small::is_small(problem));
 
-/// Goes down the rows of the output by packs of 16 bytes; for an inner extent of at most eight.
+/// Goes down the rows of the output by packs of 16 bytes; for an inner extent of at most sixteen.
 pub static SHORT: Variant = Variant::new(
     "short",
-    "goes down the rows of the output by packs of 16 bytes; for an inner extent of at most eight",
+    "goes down the rows of the output by packs of 16 bytes; for an inner extent of at most sixteen",
     kernels::SHORT,
     plan::short,
 )

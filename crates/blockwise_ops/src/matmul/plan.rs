@@ -3,7 +3,7 @@
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
-use kernels::matmul::short::{THREADS as SHORT_THREADS, groups as short_groups};
+use kernels::matmul::short::THREADS as SHORT_THREADS;
 use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
 use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
@@ -15,7 +15,7 @@ use super::short;
 use super::small::{each, groups, is_small, run};
 use super::vectors::{lanes, vectors};
 use super::{
-    DIRECT, FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents,
+    DIRECT, FEW, MMA, PIPELINED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY, SMALL, TENSOR, extents,
     is_one, mma,
 };
 use crate::LaunchError;
@@ -50,7 +50,7 @@ pub(super) fn has_cuts(kernel: &Variant) -> bool {
 }
 
 /// The variants that multiply batches.
-const HAVE_BATCHES: [&Variant; 6] = [&PIPELINED, &SLICED, &MMA, &SMALL, &DIRECT, &FEW];
+const HAVE_BATCHES: [&Variant; 7] = [&PIPELINED, &SLICED, &MMA, &SMALL, &SHORT, &DIRECT, &FEW];
 
 /// Refuses types and settings that the variant does not have.
 pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {
@@ -281,23 +281,21 @@ pub(super) fn blocks_of(
 pub(super) fn short(task: &Task<'_>) -> Result<Plan, LaunchError> {
     check(task)?;
     let problem = task.problem;
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     if !short::is_short(problem) {
+        let [rows, inner, cols] = extents(problem);
         return Err(LaunchError::ShapeMismatch {
             left_name: "A",
             left: vec![rows, inner],
             right_name: "B",
             right: vec![inner, cols],
-            rule: "the kernel `short` is for an inner extent of at most 8",
+            rule: "the kernel `short` is for an inner extent of at most 16",
         });
     }
-    let [wide, high] = short::block(problem);
-    let groups = by_width!(bytes, T => short_groups::<T>(cols, wide));
-    let threads = task.fixed_block(SHORT_THREADS)?;
-    let items = groups.saturating_mul(threads as usize);
-    let mut plan = task.plan_1d([0, 0], items, threads, 0)?;
+    let code = short::code(problem, task.aligned);
+    let [across, runs] = short::block(problem, code).grid;
+    let mut plan = blocks_of(task, [code, 0], across, SHORT_THREADS, 0)?;
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[1]);
-    plan.launch.grid[1] = blocks_for(rows.div_ceil(high), 1, cap, most);
+    plan.launch.grid[1] = blocks_for(runs, 1, cap, most);
     Ok(plan)
 }
 

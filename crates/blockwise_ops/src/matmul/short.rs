@@ -1,42 +1,179 @@
 //! Products with a short inner extent: when the kernel for them is used, and the shape of a block.
+//!
+//! The constants fit 130 shapes on an H200 (docs/log/2026-11-28-any-address.md): the chosen block
+//! takes 1.03 times as long as the fastest, on average.
 
-use kernels::matmul::short::{DEPTH, HIGHEST, WIDEST, groups};
+use kernels::matmul::short::{DEEPEST, DEPTH, HIGHEST, MIDDLE, MOST, THREADS, each, groups, runs};
 
 use super::vectors::lanes;
 use super::{extents, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// Blocks take fewer rows until a launch has this many.
-const BLOCKS: usize = 120;
-/// The bytes of C from which on the kernel is the fastest: 398 × 4 × 771 takes 5.2 µs (`naive`
-/// 5.9), 300 × 2 × 300 4.8 (4.4), 16 × 8 × 12,568 5.3 (`tiled` 5.0), f64 366 × 1 × 1209 5.4
-/// (`naive` 6.4), 128 × 8 × 128 4.6 (`tiled` 4.1).
+/// Threads share longer rows of C, and blocks take more of them, as long as a launch has this many
+/// blocks: of an inner extent up to [`DEPTH`], and above it.
+const BLOCKS: [usize; 2] = [120, 200];
+/// The fewest rows of a block.
+const LOWEST: usize = 32;
+/// Threads that share a row of C with more rows than these: 512 bytes of 16-byte packs. With fewer
+/// rows, loading B counts, which each of the others repeats: 591 × (23, 6, 3807) takes 118 µs by 32
+/// threads and 76 by 64, f64 2000 × (20, 1, 2000) 280 and, by 128, 178.
+const WIDE: usize = 32;
+const FEW_ROWS: usize = 100;
+/// The bytes of C from which on the kernel is the fastest: 512 × 10 × 512 takes 5.1 µs (`tiled`
+/// 5.6), 64 × 10 × 2000 4.7 (4.8), 138 × 15 × 200 4.5 (4.3), 300 × 2 × 300 4.5 (4.5), f64
+/// 256 × 16 × 512 5.0 (`mma` 5.2), 128 × 8 × 128 4.5 (`tiled` 4.3).
 const LARGE: usize = 810_000;
+/// The bytes of each C of a batch: 10,000 × (17, 2, 50) takes 58 µs (`small` 25), 5000 × (40, 5, 33)
+/// 36 (22), f64 34 (40), 2000 × (24, 3, 100) 14.7 (16.4).
+const OF_EACH: usize = 8192;
+/// The fewest rows and columns of each: products with fewer have kernels of their own.
+const OF_BATCH: usize = 17;
+/// The bytes of C from which on `mma` is faster for doubles in pairs and an inner extent above
+/// [`MIDDLE`]: 10,000 × 16 × 1000 takes it 29.6 µs, and 36 here; 2048 × 16 × 2048 15.6 and 18.7,
+/// 1024 × 16 × 1024 7.6 and 7.2.
+const TENSOR: usize = 30_000_000;
 
-/// Whether the kernel can compute the product.
+/// Whether the kernel can compute the products.
 pub(super) fn is_short(problem: &Problem) -> bool {
-    is_one(problem) && extents(problem)[1] <= DEPTH
+    let [rows, inner, _, batch] = problem.extents;
+    inner <= DEEPEST && runs(rows, LOWEST, batch) <= MOST
 }
 
-/// Whether the kernel is the fastest for a product with more than a few rows and columns.
+/// Whether the kernel is the fastest for products with more than a few rows and columns.
 pub(super) fn pays(problem: &Problem) -> bool {
     let [rows, inner, cols] = extents(problem);
-    let of_c = problem.bytes(rows.saturating_mul(cols));
-    is_short(problem) && inner > 0 && of_c >= LARGE as u64
+    let bytes = problem.ty.bytes();
+    let of_each = rows.saturating_mul(cols).saturating_mul(bytes);
+    let of_c = of_each.saturating_mul(problem.extents[3]);
+    if inner == 0 || !is_short(problem) || of_c < LARGE {
+        return false;
+    }
+    if !is_one(problem) {
+        return of_each >= OF_EACH && rows.min(cols) >= OF_BATCH;
+    }
+    let in_pairs = bytes == 8 && [inner, cols].iter().all(|of| of.is_multiple_of(2));
+    !(in_pairs && inner > MIDDLE && of_c >= TENSOR)
 }
 
-/// Threads that share a row of C, and rows of a block.
-pub(super) fn block(problem: &Problem) -> [usize; 2] {
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    let packs = cols.div_ceil(lanes(bytes)) + 1;
-    let wide = packs.clamp(4, WIDEST).next_power_of_two();
-    let groups = by_width!(bytes, T => groups::<T>(cols, wide));
-    // B is read again for each run of rows: 7704 × 8 × 12,680 takes 96 µs in runs of 128, 104 of
-    // 64; 1727 × 1 × 2863 10.4 and 9.8.
-    let mut high = if inner <= 6 { HIGHEST / 2 } else { HIGHEST };
-    while high > 32 && rows.div_ceil(high).saturating_mul(groups) < BLOCKS {
+/// The code of the instance: 1 for inner extents above [`DEPTH`], and 2 more if all rows of B and C
+/// are whole packs. `aligned` says whether the operands are.
+pub(super) fn code(problem: &Problem, aligned: bool) -> u8 {
+    let [_, inner, cols] = extents(problem);
+    let each = by_width!(problem.ty.bytes(), T => each::<T>(inner));
+    let whole = aligned && cols.is_multiple_of(each);
+    u8::from(inner > DEPTH) + 2 * u8::from(whole)
+}
+
+/// The block of an instance.
+#[derive(Debug, PartialEq)]
+pub(super) struct Block {
+    /// Threads that share a row of C.
+    pub(super) wide: usize,
+    /// Rows of a block.
+    pub(super) high: usize,
+    /// Groups of columns, and runs of rows.
+    pub(super) grid: [usize; 2],
+}
+
+/// The block of the instance with this code.
+pub(super) fn block(problem: &Problem, code: u8) -> Block {
+    let ([rows, inner, cols, batch], bytes) = (problem.extents, problem.ty.bytes());
+    let (each, whole) = (by_width!(bytes, T => each::<T>(inner)), code & 2 != 0);
+    let packs = cols.div_ceil(each) + usize::from(!whole);
+    let blocks = BLOCKS[usize::from(inner > DEPTH)];
+    let few = |wide: usize| packs.div_ceil(wide).saturating_mul(batch) < blocks;
+    let widest = THREADS as usize / lanes(bytes);
+    let mut wide = packs.clamp(4, widest).next_power_of_two();
+    while wide > WIDE && (rows > FEW_ROWS || few(wide)) {
+        wide /= 2;
+    }
+    // Threads without columns, at the end of a row.
+    let threads = |wide: usize| packs.next_multiple_of(wide);
+    if rows > FEW_ROWS && wide == WIDE && 7 * threads(wide) > 8 * threads(wide / 2) {
+        wide /= 2;
+    }
+    let across = groups(cols, each, wide, whole);
+    // B is read again for each run of rows, and the more rows it has, the later a block begins to
+    // store: 8699 × 1 × 16,404 takes 135 µs in runs of 64, 146 of 128; 7704 × 8 × 12,680 92 and 95,
+    // 8000 × 12 × 8000 62 of 128 and 65 of 256, 600 × 16 × 8000 11.2 and 10.4.
+    let mut high = match inner {
+        0..=2 if batch == 1 => HIGHEST / 4,
+        0..=DEPTH => HIGHEST / 2,
+        _ => HIGHEST,
+    };
+    let is_high = |high: usize| {
+        high >= rows.saturating_mul(2) || runs(rows, high, batch).saturating_mul(across) < blocks
+    };
+    while high > LOWEST && is_high(high) {
         high /= 2;
     }
-    [wide, high]
+    let grid = [across, runs(rows, high, batch)];
+    Block { wide, high, grid }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blockwise::Type;
+
+    fn of(ty: Type, batch: usize, [rows, inner, cols]: [usize; 3]) -> Problem {
+        Problem::new(ty, &[rows, inner, cols, batch])
+    }
+
+    #[test]
+    fn blocks_fill_the_device_and_divide_the_columns() {
+        for (ty, batch, extents, aligned, wide, high, grid) in [
+            (Type::F32, 1, [744, 8, 7992], true, 32, 128, [63, 6]),
+            (Type::F32, 1, [20_000, 8, 24], true, 8, 128, [1, 157]),
+            // Whole packs fill one group; of others, a pack more needs narrower ones.
+            (Type::F32, 1, [5000, 3, 128], true, 32, 32, [1, 157]),
+            (Type::F32, 1, [5000, 3, 128], false, 16, 128, [3, 40]),
+            (Type::F32, 1, [8699, 1, 16_404], true, 32, 64, [129, 136]),
+            (Type::F32, 1, [600, 16, 8000], true, 32, 256, [125, 3]),
+            (Type::F64, 1, [2798, 10, 5407], true, 32, 256, [85, 11]),
+            // Few rows of each product: all threads of a block, if there are enough of them.
+            (Type::F32, 591, [23, 6, 3807], true, 64, 32, [15, 591]),
+            (Type::F64, 2000, [20, 1, 2000], true, 128, 32, [8, 2000]),
+            (Type::F64, 1, [40, 12, 9001], true, 32, 32, [141, 2]),
+            (Type::F64, 13_425, [101, 1, 114], true, 32, 128, [2, 13_425]),
+        ] {
+            let problem = of(ty, batch, extents);
+            let block = block(&problem, code(&problem, aligned));
+            assert_eq!(
+                block,
+                Block { wide, high, grid },
+                "{ty} {batch} {extents:?}"
+            );
+        }
+    }
+
+    /// Times are in docs/log/2026-11-28-any-address.md.
+    #[test]
+    fn it_pays_where_c_is_large_and_no_tensor_core_has_the_inner_extent() {
+        for (ty, batch, extents, expected) in [
+            (Type::F32, 1, [138, 15, 200], false),
+            (Type::F32, 1, [512, 10, 512], true),
+            (Type::F32, 1, [512, 17, 512], false),
+            (Type::F32, 1, [512, 0, 512], false),
+            (Type::F32, 1, [7417, 16, 489], true),
+            (Type::F64, 1, [17_679, 16, 367], true),
+            (Type::F64, 1, [5280, 11, 104], true),
+            (Type::F64, 1, [10_000, 16, 1000], false),
+            (Type::F64, 1, [1024, 16, 1024], true),
+            (Type::F32, 591, [23, 6, 3807], true),
+            (Type::F64, 13_425, [101, 1, 114], true),
+            (Type::F32, 10_000, [17, 2, 50], false),
+            (Type::F32, 5000, [40, 5, 33], false),
+            (Type::F64, 5000, [40, 5, 33], true),
+            (Type::F64, 670, [8, 8, 12_312], false),
+            (Type::F64, 63, [398, 23, 74], false),
+        ] {
+            assert_eq!(
+                pays(&of(ty, batch, extents)),
+                expected,
+                "{ty} {batch} {extents:?}"
+            );
+        }
+    }
 }

@@ -1,74 +1,144 @@
-//! Products with a short inner extent.
+//! Products with a short inner extent, and batches of them.
 
 use cuda_std::launch::Shape;
-use kernels::matmul::short::{DEPTH, HIGHEST, THREADS, WIDEST, matmul_short};
+use kernels::matmul::short::{DEEPEST, DEPTH, HIGHEST, THREADS, matmul_short, matmul_short_deep};
 
 use super::super::support::Buffer;
 use super::super::{Device, behind, memory, refused, shape, starts};
 
+struct Short {
+    of: [Buffer<f32>; 3],
+    extents: [usize; 3],
+    batch: [usize; 2],
+    block: [usize; 2],
+    shape: Shape,
+}
+
+fn good() -> Short {
+    Short {
+        of: [memory(60), memory(84), memory(105)],
+        extents: [5, 4, 7],
+        batch: [3, 3],
+        block: [4, 32],
+        shape: shape([2, 3, 1], [THREADS, 1, 1]),
+    }
+}
+
+/// Starts one of the two kernels.
+macro_rules! start {
+    ($kernel:ident, $short:expr) => {{
+        let Short {
+            of: [a, b, mut c],
+            extents: [rows, inner, cols],
+            batch: [of_a, batch],
+            block: [wide, high],
+            shape,
+        } = $short;
+        let device = Device::default();
+        $kernel::<f32>::on(&device).and_then(|kernel| {
+            let kernel = kernel.shape(shape);
+            kernel.launch(&a, &b, &mut c, rows, inner, cols, of_a, batch, wide, high)
+        })
+    }};
+}
+
+/// A case, changed.
+fn with(change: impl FnOnce(&mut Short)) -> Short {
+    let mut short = good();
+    change(&mut short);
+    short
+}
+
+/// The extents and the batch with operands of these lengths.
+fn of(lens: [u64; 3], extents: [usize; 3], batch: [usize; 2], block: [usize; 2]) -> Short {
+    with(|it| {
+        it.of = lens.map(memory);
+        (it.extents, it.batch, it.block) = (extents, batch, block);
+    })
+}
+
 #[test]
 fn short_sums_fit_registers() {
-    struct Short {
-        of: [Buffer<f32>; 3],
-        inner: usize,
-        wide: usize,
-        high: usize,
-        shape: Shape,
-    }
-    let good = || Short {
-        of: [memory(20), memory(28), memory(35)],
-        inner: 4,
-        wide: 4,
-        high: 32,
-        shape: shape([2, 3, 1], [THREADS, 1, 1]),
-    };
-    let start = |short: Short| {
-        let [a, b, mut c] = short.of;
-        let device = Device::default();
-        let kernel = matmul_short::<f32>::on(&device)?.shape(short.shape);
-        kernel.launch(&a, &b, &mut c, 5, short.inner, 7, short.wide, short.high)
-    };
-    let with = |change: fn(&mut Short)| {
-        let mut short = good();
-        change(&mut short);
-        start(short)
-    };
-    starts(start(good()));
-    starts(with(|it| it.of = [behind(20), behind(28), behind(35)]));
-    starts(with(|it| (it.wide, it.high) = (WIDEST, HIGHEST)));
-    starts(with(|it| (it.wide, it.high) = (1, 1)));
     let of_inner = |inner: usize| {
-        let mut short = good();
-        (short.of[0], short.of[1]) = (memory(5 * inner as u64), memory(7 * inner as u64));
-        short.inner = inner;
-        start(short)
+        let lens = [15 * inner as u64, 21 * inner as u64, 105];
+        of(lens, [5, inner, 7], [3, 3], [4, 32])
     };
-    starts(of_inner(DEPTH));
-    refused(of_inner(DEPTH + 1), "inner <= DEPTH");
-    refused(with(|it| it.of[0] = memory(19)), "Some(a.len())");
-    refused(with(|it| it.of[1] = memory(27)), "Some(b.len())");
-    refused(with(|it| it.of[2] = memory(34)), "Some(c.len())");
-    // Without columns there may be any number of rows.
-    let none = |rows: usize| {
-        let kernel = matmul_short::<f32>::on(&Device::default())?.shape(good().shape);
-        let (a, b, mut c) = (memory(0), memory(0), memory(0));
-        kernel.launch(&a, &b, &mut c, rows, 0, 0, 4, 32)
-    };
-    refused(none(5), "!c.is_empty()");
-    refused(none(usize::MAX), "!c.is_empty()");
-    refused(with(|it| it.wide = 0), "wide");
-    refused(with(|it| it.wide = 6), "wide");
-    refused(with(|it| it.wide = 2 * WIDEST), "wide");
-    refused(with(|it| it.high = 0), "high");
-    refused(with(|it| it.high = HIGHEST + 1), "high");
+    starts(start!(matmul_short, of_inner(DEPTH)));
+    refused(start!(matmul_short, of_inner(DEPTH + 1)), "inner <= DEPTH");
+    starts(start!(matmul_short_deep, of_inner(1)));
+    starts(start!(matmul_short_deep, of_inner(DEEPEST)));
+    refused(
+        start!(matmul_short_deep, of_inner(DEEPEST + 1)),
+        "inner <= DEEPEST",
+    );
+}
+
+#[test]
+fn operands_of_short_sums_are_whole_batches() {
+    macro_rules! both {
+        ($check:ident, $short:expr $(, $rule:literal)?) => {
+            $check(start!(matmul_short, $short) $(, $rule)?);
+            $check(start!(matmul_short_deep, $short) $(, $rule)?);
+        };
+    }
+    both!(starts, good());
+    both!(starts, with(|it| it.of = [60, 84, 105].map(behind)));
+    both!(
+        starts,
+        with(|it| (it.of[0], it.batch) = (memory(20), [1, 3]))
+    );
+    both!(refused, with(|it| it.batch = [2, 3]), "of_a == 1");
+    both!(refused, with(|it| it.of[0] = memory(59)), "Some(a.len())");
+    both!(refused, with(|it| it.of[1] = memory(83)), "Some(b.len())");
+    both!(refused, with(|it| it.of[2] = memory(104)), "Some(c.len())");
+    // Without columns there may be any number of rows, without both any number of products.
+    for (extents, batch) in [
+        ([5, 0, 0], 1),
+        ([usize::MAX, 0, 0], 1),
+        ([0, 0, 0], usize::MAX),
+    ] {
+        let none = || of([0; 3], extents, [batch; 2], [4, 32]);
+        both!(refused, none(), "!c.is_empty()");
+    }
+}
+
+#[test]
+fn blocks_of_short_sums_divide_their_threads() {
+    let start = |change: fn(&mut Short)| start!(matmul_short, with(change));
+    // Rows of a thread are a multiple of a pack's elements apart.
+    let widest = THREADS as usize / 4;
+    starts(start!(
+        matmul_short,
+        with(|it| it.block = [widest, HIGHEST])
+    ));
+    starts(start(|it| it.block = [1, 1]));
+    refused(
+        start!(matmul_short, with(|it| it.block[0] = 2 * widest)),
+        "wide",
+    );
+    refused(start(|it| it.block[0] = 0), "wide");
+    refused(start(|it| it.block[0] = 6), "wide");
+    refused(start(|it| it.block[1] = 0), "high");
+    refused(start(|it| it.block[1] = 48), "high");
+    refused(start(|it| it.block[1] = 2 * HIGHEST), "high");
+    // Runs that 32 bits count: of one product, and of many.
+    let long = 1 << 32;
+    for (rows, batch) in [(long, 1), (1, long)] {
+        let lens = [0, 0, long as u64];
+        let runs = |high| of(lens, [rows, 0, 1], [batch; 2], [4, high]);
+        refused(start!(matmul_short, runs(1)), "MOST");
+        match batch {
+            1 => starts(start!(matmul_short, runs(2))),
+            _ => refused(start!(matmul_short, runs(2)), "MOST"),
+        }
+    }
     for (grid, block) in [
         ([2, 3, 2], [THREADS, 1, 1]),
         ([2, 3, 1], [THREADS / 2, 1, 1]),
         ([2, 3, 1], [THREADS, 2, 1]),
         ([2, 3, 1], [THREADS, 1, 2]),
     ] {
-        let mut short = good();
-        short.shape = shape(grid, block);
-        refused(start(short), "THREADS");
+        let wrong = with(|it| it.shape = shape(grid, block));
+        refused(start!(matmul_short, wrong), "THREADS");
     }
 }

@@ -50,6 +50,7 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
         ([138, 15, 200], "matmul_tiled_f32"),
         ([300, 1, 500], "matmul_naive_f32"),
         ([744, 8, 7992], "matmul_short_f32"),
+        ([600, 16, 8000], "matmul_short_deep_f32"),
     ] {
         assert_eq!(chosen(Type::F32, small).kernel, kernel);
     }
