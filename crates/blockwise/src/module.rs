@@ -8,8 +8,8 @@ use launch_contract::launch::{Argument, Entry, Function as _, Memory, Shape, Tar
 
 use crate::backend::Program;
 use crate::memory::Core;
-use crate::signature::{self, Parameters};
 use crate::ptx;
+use crate::signature::{self, Parameters};
 use crate::{Error, Function, Result, Stream};
 
 /// The architecture from which on kernels with the option `starts_early` wait for the one before.
@@ -57,7 +57,8 @@ impl Module {
         let recorded = records.get(entry.name).map(String::as_str);
         // Where the record says so, `#[kernel]` has written the wait.
         let is_early = |record: &str| record.lines().any(|line| line == "starts early");
-        let function = program.function(entry.name, *has_early && recorded.is_some_and(is_early))?;
+        let function =
+            program.function(entry.name, *has_early && recorded.is_some_and(is_early))?;
         if recorded.is_none() && !records.is_empty() {
             return Err(Error::Contract {
                 kernel: entry.name,

@@ -31,8 +31,18 @@ fn accesses(line: &str) -> bool {
         Some(guarded) => guarded.split_once([' ', '\t']).map_or("", |(_, rest)| rest),
         None => line,
     };
-    let own = ["ld.param", "ld.local", "ld.shared", "ld.const", "st.param", "st.local", "st.shared"];
-    let any = ["ld", "st", "atom", "red", "cp", "call", "multimem", "prefetch", "tex", "suld", "sust"];
+    let own = [
+        "ld.param",
+        "ld.local",
+        "ld.shared",
+        "ld.const",
+        "st.param",
+        "st.local",
+        "st.shared",
+    ];
+    let any = [
+        "ld", "st", "atom", "red", "cp", "call", "multimem", "prefetch", "tex", "suld", "sust",
+    ];
     let word = instruction.trim_start();
     let opcode = word.split(['.', ' ', '\t']).next().unwrap_or_default();
     any.contains(&opcode) && !own.iter().any(|own| word.starts_with(own))
@@ -63,7 +73,10 @@ mod tests {
             assert!(check(&kernel(&format!("{param}{wait}{access}"))).is_ok());
             let error = check(&kernel(&format!("{param}{access}{wait}"))).unwrap_err();
             let text = error.to_string();
-            assert!(text.contains("`second`") && text.contains(access.trim()), "{text}");
+            assert!(
+                text.contains("`second`") && text.contains(access.trim()),
+                "{text}"
+            );
         }
     }
 }

@@ -44,12 +44,8 @@ struct Attribute {
 /// before it in the stream has ended.
 const PROGRAMMATIC_STREAM_SERIALIZATION: c_int = 6;
 
-type LaunchKernelEx = unsafe extern "C" fn(
-    *const Launch,
-    CUfunction,
-    *mut *mut c_void,
-    *mut *mut c_void,
-) -> c_uint;
+type LaunchKernelEx =
+    unsafe extern "C" fn(*const Launch, CUfunction, *mut *mut c_void, *mut *mut c_void) -> c_uint;
 
 static SYMBOL: Symbol = Symbol::new(c"cuLaunchKernelEx");
 

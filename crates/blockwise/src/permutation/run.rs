@@ -22,7 +22,9 @@ impl Check {
         let properties = core.backend.properties();
         let is_gpu = properties.kind == DeviceKind::Cuda;
         let program = core.backend.load(&kernels::ptx(), OWN)?;
-        let functions = KERNELS.iter().map(|(name, ..)| program.function(name, false));
+        let functions = KERNELS
+            .iter()
+            .map(|(name, ..)| program.function(name, false));
         let check = Self {
             kernels: functions.collect::<Result<_>>()?,
             point: Point::draw(random)?,
