@@ -8,8 +8,8 @@ use kernels::number::Scalar;
 use kernels::reduce::{Extreme, Op, Order, Sum};
 use kernels::scan::once::scan_once;
 use kernels::scan::{
-    RING_BYTES, ROW, THREADS, TILE_BYTES, Way, additions, blocks, group, groups, in_one_step, scan,
-    state_len, tile,
+    RING_BYTES, ROW, THREADS, TILE_BYTES, WIDE, Way, additions, blocks, group, groups, in_one_step,
+    scan, state_len, tile,
 };
 
 /// A type and its references.
@@ -396,7 +396,8 @@ fn long_lines_beside_each_other() {
 
 /// Rows of a tile of long lines.
 fn tile_of_columns<T>(inner: usize) -> usize {
-    let is_longer = |&extent: &usize| state_len::<T>(Way::Columns, extent * inner, extent, inner) > 0;
+    let is_longer =
+        |&extent: &usize| state_len::<T>(Way::Columns, extent * inner, extent, inner) > 0;
     (1..).find(is_longer).unwrap() - 1
 }
 
@@ -460,6 +461,20 @@ fn columns_of_runs_and_groups() {
     check::<i32, Extreme>(&device, Launch::of(extent, 2), &input);
 }
 
+/// So many lines that each has one thread: of whole groups of loads, and a rest.
+#[test]
+fn columns_side_by_side() {
+    let device = Device::emulator();
+    for (extent, inner) in [(16, WIDE), (17, WIDE), (24, WIDE + 5)] {
+        let input = numbers::<f32>(34, extent * inner);
+        let launch = Launch {
+            exclusive: inner > WIDE,
+            ..Launch::of(extent, inner)
+        };
+        check::<f32, Sum>(&device, launch, &input);
+    }
+}
+
 #[test]
 fn columns_that_begin_anywhere() {
     let device = Device::checked();
@@ -500,9 +515,8 @@ fn a_state_serves_columns_too() {
     let columns = Launch::of(tile_of_columns::<f64>(3) * 18, 3);
     let line = Launch::line(2 * tile::<f64>() + 1);
     let [a, b] = [columns.extent * 3, line.extent].map(|len| numbers::<f64>(33, len));
-    let expected = [(columns, &a), (line, &b)].map(|(launch, input)| {
-        launch.run::<f64, Sum>(&device, input, &[])
-    });
+    let expected = [(columns, &a), (line, &b)]
+        .map(|(launch, input)| launch.run::<f64, Sum>(&device, input, &[]));
     let words = state_len::<f64>(Way::Columns, a.len(), columns.extent, 3);
     let mut state = device.zeros::<u64>(words).unwrap();
     for _ in 0..2 {
@@ -579,9 +593,7 @@ fn what_is_not_finite_stays() {
             let greatest = Order::GreatestFloat.flip::<f32>();
             for result in [
                 of(0, exclusive).run::<f32, Sum>(&device, &input, &[]).0,
-                of(0, exclusive)
-                    .run::<f32, Extreme>(&device, &input, &[])
-                    .0,
+                of(0, exclusive).run::<f32, Extreme>(&device, &input, &[]).0,
                 of(greatest, exclusive)
                     .run::<f32, Extreme>(&device, &input, &[])
                     .0,

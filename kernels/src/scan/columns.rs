@@ -18,6 +18,8 @@
 //!   lines of several tiles, orders what was loaded of other tiles, and the next ticket, before
 //!   their reads; the last one orders all these reads before the next round's writes.
 
+use core::array::from_fn;
+
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
 use cuda_std::unroll::unrolled;
@@ -32,14 +34,20 @@ use crate::reduce::Op;
 const ALL: u32 = u32::MAX;
 /// Tiles of a run, and runs of a group.
 const RUN: usize = 16;
+/// Strips for each block from which on blocks walk down them: idle blocks at the end then cost less
+/// than waiting for other tiles.
+const STRIPS: u32 = 4;
 /// Values that a thread loads of other tiles, at most, for a run and for a group.
 const LOADS: usize = 2;
 /// Bytes of a line of memory.
 const BYTES: usize = 128;
 /// Bytes that each thread has in flight.
 const IN_FLIGHT: usize = 64;
+/// Rows that a thread has or has not, and the most rows.
+const CHUNK: usize = 4;
+const MOST: usize = IN_FLIGHT / 4;
 
-/// Rows of a thread.
+/// Rows of a thread, at most.
 pub(super) const fn rows<T>() -> usize {
     IN_FLIGHT / size_of::<T>()
 }
@@ -49,8 +57,9 @@ pub(super) const fn rows<T>() -> usize {
 pub(super) struct Shape {
     /// Lines of a tile.
     lines: usize,
-    /// Threads of a line.
+    /// Threads of a line, and rows of each.
     groups: usize,
+    rows: usize,
     /// Tiles of a line.
     pub(super) each: usize,
 }
@@ -63,25 +72,24 @@ impl Shape {
     /// Tiles of long lines are as narrow as a line of memory, or as the lines that are adjacent.
     pub(super) const fn of<T>(extent: usize, inner: usize) -> Self {
         let threads = THREADS as usize;
-        let narrowest = if inner == 0 { 1 } else { least(inner, BYTES / size_of::<T>()) };
+        let narrowest = if inner == 0 {
+            1
+        } else {
+            least(inner, BYTES / size_of::<T>())
+        };
         let most = threads / narrowest;
         let needed = extent.div_ceil(rows::<T>());
-        match needed {
-            0 => Self {
-                lines: threads,
-                groups: 1,
-                each: 1,
-            },
-            _ if needed < most => Self {
-                lines: threads / needed,
-                groups: needed,
-                each: 1,
-            },
-            _ => Self {
-                lines: narrowest,
-                groups: most,
-                each: needed.div_ceil(most),
-            },
+        let (lines, groups, each) = match needed {
+            0 => (threads, 1, 1),
+            _ if needed < most => (threads / needed, needed, 1),
+            _ => (narrowest, most, needed.div_ceil(most)),
+        };
+        Self {
+            lines,
+            groups,
+            // All threads have about as many.
+            rows: extent.div_ceil(groups * each),
+            each,
         }
     }
 
@@ -133,8 +141,12 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
     let all_lines = of.len();
     let (strips, each) = (shape.strips(all_lines) as u32, shape.each as u32);
     let (lines, groups) = (shape.lines as u32, shape.groups as u32);
+    let rows = shape.rows as u32;
     let tiles = strips * each;
-    let alone = each == 1;
+    let blocks = thread::grid_dim_x();
+    // Whether a block walks down its strips, or takes tickets for tiles.
+    let walks = each > 1 && strips / STRIPS >= blocks;
+    let takes = each > 1 && !walks;
     // Each line has a total for each warp, or for each thread.
     let shares_warps = lines < 32;
     // The total of line c and part p, at p · lines + c.
@@ -148,14 +160,14 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
         state,
         len: state_words,
         written: shape.words::<T>(all_lines),
-        total: tiles + thread::grid_dim_x(),
+        total: tiles + blocks,
     };
     // SAFETY: the caller's promise, and the barriers in the file's header, give all that the
     // functions below require. All threads read the same ticket.
     unsafe {
         let mut ticket = thread::block_idx_x();
         let mut tag = 0;
-        if !alone {
+        if takes {
             if thread::thread_idx_x() == 0 {
                 let (first, launch) = tickets.taken(tickets.take());
                 next.write(first);
@@ -168,6 +180,9 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             tag = next.add(1).read();
         }
         let words = Words::new(state, tag);
+        // Of the strip that is walked down: its group's prefix, the totals of the group's runs and
+        // of the run's tiles.
+        let mut walked = [O::nothing::<T>(); 3];
         while ticket < tiles {
             // Computed anew for each tile: most blocks have few, and registers are for elements.
             let thread = thread_here();
@@ -180,30 +195,40 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             let (number, strip) = (ticket / strips, ticket % strips);
             let line = strip as usize * shape.lines + column as usize;
             let (outer, along) = (line / of.inner, line % of.inner);
-            let row = (number as usize * shape.groups + group as usize) * ROWS;
+            let row = (number as usize * shape.groups + group as usize) * shape.rows;
             let has = line < all_lines && group < groups && row < of.extent;
-            let left = if has { least(of.extent - row, ROWS) } else { 0 } as u32;
+            let left = if has {
+                least(of.extent - row, shape.rows)
+            } else {
+                0
+            } as u32;
             let at = (outer * of.extent + row) * of.inner + along;
 
             // Unconditional loads, of the last row again where there is none: with branches, some
             // would be issued only after others had arrived.
             let mut values = [O::nothing::<T>(); ROWS];
-            let mut from = of.input.as_ptr().wrapping_add(if left > 0 { at } else { 0 });
-            unrolled::<ROWS>(|k| {
+            let mut from = of
+                .input
+                .as_ptr()
+                .wrapping_add(if left > 0 { at } else { 0 });
+            in_chunks::<ROWS>(rows, |k| {
                 values[k] = from.read();
                 from = from.wrapping_add(if k as u32 + 1 < left { of.inner } else { 0 });
             });
-            unrolled::<ROWS>(|k| {
+            let mut total = O::nothing();
+            in_chunks::<ROWS>(rows, |k| {
                 let value = O::turned(values[k], of.flip);
-                let value = if (k as u32) < left { value } else { O::nothing() };
-                values[k] = match k {
-                    0 => value,
-                    _ => O::apply(values[k - 1], value),
+                let value = if (k as u32) < left {
+                    value
+                } else {
+                    O::nothing()
                 };
+                total = O::apply(total, value);
+                values[k] = total;
             });
 
             // The total of the thread's rows and those before them in its part; and without its own.
-            let (mut total, mut before) = (values[ROWS - 1], O::nothing());
+            let mut before = O::nothing();
             if shares_warps {
                 let mut distance = lines;
                 while distance < 32 {
@@ -222,72 +247,86 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
                 totals.add((part * lines + column) as usize).write(total);
             }
             let mut taken = 0;
-            if !alone && thread == 0 {
+            if takes && thread == 0 {
                 taken = tickets.take();
             }
             // Orders the totals before their reads.
             thread::sync_threads();
-            let mut earlier = O::nothing();
-            let mut p = 0;
-            while p < part {
-                earlier = O::apply(earlier, totals.add((p * lines + column) as usize).read());
-                p += 1;
-            }
+            let earlier = fold::<T, O>(totals, column, lines, part);
             let own = O::apply(earlier, total);
 
             let mut start = of.start::<O>(line);
-            if !alone {
+            if takes {
                 let place = Place::of(shape, strip, number);
                 if publishes {
                     words.put(place.tile + column as usize, own);
                 }
-                load_others::<T, O>(words, &place, lines, others);
+                load_others::<T, O, 0, LOADS>(words, &place, lines, others);
+                if place.in_run as usize == RUN - 1 {
+                    // Orders what was loaded before its reads. The run's total is published before
+                    // the block waits for those of other runs.
+                    thread::sync_threads();
+                    if publishes {
+                        let of_run = fold::<T, O>(others, column, lines, place.in_run);
+                        words.put(place.run + column as usize, O::apply(of_run, own));
+                    }
+                }
+                load_others::<T, O, LOADS, { LOADS + 1 }>(words, &place, lines, others);
                 if thread == 0 {
                     next.write(tickets.taken(taken).0);
                 }
                 // Orders what was loaded and the ticket before their reads.
                 thread::sync_threads();
-                let of_line = others.wrapping_add(column as usize);
-                let [of_run, of_group] = [(0, place.in_run), (RUN, place.in_group)].map(
-                    |(first, count)| {
-                        let mut value = O::nothing();
-                        let mut n = 0;
-                        while n < count as usize {
-                            let other = of_line.add((first + n) * shape.lines).read();
-                            value = O::apply(value, other);
-                            n += 1;
-                        }
-                        value
-                    },
-                );
+                let of_run = fold::<T, O>(others, column, lines, place.in_run);
+                let of_runs = others.wrapping_add(RUN * shape.lines);
+                let of_group = fold::<T, O>(of_runs, column, lines, place.in_group);
                 if place.has_group {
-                    start = of_line.add(2 * RUN * shape.lines).read();
+                    start = others.add(2 * RUN * shape.lines + column as usize).read();
                 }
                 start = O::apply(O::apply(start, of_group), of_run);
-                if publishes && place.in_run as usize == RUN - 1 {
-                    words.put(place.run + column as usize, O::apply(of_run, own));
-                    if place.in_group as usize == RUN - 1 {
-                        words.put(place.group + column as usize, O::apply(start, own));
-                    }
+                let ends_group =
+                    place.in_run as usize == RUN - 1 && place.in_group as usize == RUN - 1;
+                if publishes && ends_group {
+                    words.put(place.group + column as usize, O::apply(start, own));
                 }
                 ticket = assume_block_uniform(next.read());
+            } else if walks {
+                if number == 0 {
+                    walked = [start, O::nothing(), O::nothing()];
+                }
+                let [of_start, of_group, of_run] = walked;
+                start = O::apply(O::apply(of_start, of_group), of_run);
+                let all = fold::<T, O>(totals, column, lines, parts);
+                walked[2] = O::apply(of_run, all);
+                let next = number + 1;
+                if next.is_multiple_of(RUN as u32) {
+                    walked = [of_start, O::apply(of_group, walked[2]), O::nothing()];
+                }
+                if next.is_multiple_of((RUN * RUN) as u32) {
+                    walked = [O::apply(start, all), O::nothing(), O::nothing()];
+                }
+                ticket = match (next < each, blocks < strips - strip) {
+                    (true, _) => ticket + strips,
+                    (false, true) => strip + blocks,
+                    (false, false) => tiles,
+                };
             } else {
-                ticket += thread::grid_dim_x();
+                ticket += blocks;
             }
             if publishes && of.has_after && number + 1 == each && line < all_lines {
-                of.after.add(line).write(O::turned(O::apply(start, own), of.flip));
+                of.after
+                    .add(line)
+                    .write(O::turned(O::apply(start, own), of.flip));
             }
 
             let before = O::apply(O::apply(start, earlier), before);
             let mut to = of.output.wrapping_add(at);
             // Else a predicate for each row would be kept.
             let left = left + zero_here() as u32;
-            unrolled::<ROWS>(|k| {
-                let value = match (of.exclusive, k) {
-                    (true, 0) => O::nothing(),
-                    (true, _) => values[k - 1],
-                    (false, _) => values[k],
-                };
+            let mut last = O::nothing();
+            in_chunks::<ROWS>(rows, |k| {
+                let value = if of.exclusive { last } else { values[k] };
+                last = values[k];
                 if (k as u32) < left {
                     to.write(O::turned(O::apply(before, value), of.flip));
                 }
@@ -297,6 +336,17 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             thread::sync_threads();
         }
     }
+}
+
+/// Calls `body` for each k below `rows`, and for up to [`CHUNK`] − 1 more.
+#[inline(always)]
+fn in_chunks<const ROWS: usize>(rows: u32, mut body: impl FnMut(usize)) {
+    const { assert!(ROWS % CHUNK == 0) };
+    unrolled::<{ MOST / CHUNK }>(|chunk| {
+        if chunk * CHUNK < ROWS && ((chunk * CHUNK) as u32) < rows {
+            unrolled::<CHUNK>(|k| body(chunk * CHUNK + k));
+        }
+    });
 }
 
 /// What a tile has to do with other tiles of its strip. Indices are of the value of the strip's
@@ -333,14 +383,33 @@ impl Place {
     }
 }
 
-/// Loads the totals of the earlier tiles of a tile's run and the earlier runs of its group, and its
-/// group's prefix, and waits until all have been published.
+/// The fold of the first `count` values of a line, of parts, other tiles or runs.
+///
+/// # Safety
+/// The values have been written.
+#[inline(always)]
+unsafe fn fold<T: Scalar, O: Op>(others: *const T, column: u32, lines: u32, count: u32) -> T {
+    let mut value = O::nothing();
+    let mut n = 0;
+    while n < count {
+        // SAFETY: the caller's promise.
+        value = O::apply(value, unsafe {
+            others.add((n * lines + column) as usize).read()
+        });
+        n += 1;
+    }
+    value
+}
+
+/// Loads N of the thread's values from the given one on: first those of the totals of the earlier
+/// tiles of a tile's run, then of the earlier runs of its group, then its group's prefix. Waits
+/// until they have been published.
 ///
 /// # Safety
 /// All threads of the block call it. The state has the tile's places. No other thread uses `others`
 /// until a barrier.
 #[inline(always)]
-unsafe fn load_others<T: Scalar, O: Op>(
+unsafe fn load_others<T: Scalar, O: Op, const FROM: usize, const N: usize>(
     words: Words,
     place: &Place,
     lines: u32,
@@ -351,8 +420,16 @@ unsafe fn load_others<T: Scalar, O: Op>(
     let value = |n: usize| {
         let i = (n % LOADS) as u32 * THREADS + thread;
         let (first, to, count) = match n / LOADS {
-            0 => (place.tile - (place.in_run * lines) as usize, 0, place.in_run),
-            1 => (place.run - (place.in_group * lines) as usize, RUN, place.in_group),
+            0 => (
+                place.tile - (place.in_run * lines) as usize,
+                0,
+                place.in_run,
+            ),
+            1 => (
+                place.run - (place.in_group * lines) as usize,
+                RUN,
+                place.in_group,
+            ),
             _ => (
                 place.group.wrapping_sub(lines as usize),
                 2 * RUN,
@@ -367,16 +444,15 @@ unsafe fn load_others<T: Scalar, O: Op>(
     };
     // SAFETY: the caller's promise: values that earlier tiles publish.
     unsafe {
-        let mut loaded: [Loaded; 2 * LOADS + 1] =
-            core::array::from_fn(|_| words.known(O::nothing::<T>()));
-        unrolled::<{ 2 * LOADS + 1 }>(|n| {
-            let (from, _, has) = value(n);
+        let mut loaded: [Loaded; N] = from_fn(|_| words.known(O::nothing::<T>()));
+        unrolled::<N>(|n| {
+            let (from, _, has) = value(FROM + n);
             if has {
                 loaded[n] = words.load::<T>(from);
             }
         });
-        unrolled::<{ 2 * LOADS + 1 }>(|n| {
-            let (from, to, has) = value(n);
+        unrolled::<N>(|n| {
+            let (from, to, has) = value(FROM + n);
             if has {
                 let (mut found, mut is_there) = words.value::<T>(loaded[n]);
                 while !is_there {

@@ -10,6 +10,7 @@
 //! | [`tiles`](Way::Tiles) | long runs of memory | blocks, a tile each, that publish sums to each other |
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
 //! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | threads of a block, and of several for long ones |
+//! | [`walks`](Way::Walks) | long ones, at least [`WIDE`] beside each other | one thread |
 //!
 //! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the
 //! same bits.
@@ -36,6 +37,7 @@ mod rows;
 mod tile;
 mod tiles;
 mod totals;
+mod walks;
 mod words;
 
 use core::hint::assert_unchecked;
@@ -54,6 +56,9 @@ const WARPS: usize = 8;
 pub const THREADS: u32 = 32 * (WARPS as u32 + 1);
 /// Elements of a line that one warp scans, at most.
 pub const ROW: usize = 512;
+/// Adjacent lines from which on each has one thread, if they have this many elements.
+pub const WIDE: usize = 1 << 15;
+const LONG: usize = 17;
 /// Packs of a tile for each thread.
 const PACKS: usize = 4;
 /// Tiles of a run, and runs of a group: one for each lane of the warp that looks back.
@@ -93,6 +98,7 @@ pub const fn groups<T>(extent: usize) -> usize {
 pub const fn additions<T>(extent: usize, inner: usize) -> usize {
     match Way::of(extent, inner, false) {
         Way::Columns => Shape::of::<T>(extent, inner).additions::<T>(extent),
+        Way::Walks => extent,
         // Five rounds of shuffles, and the steps of 32 elements.
         Way::Rows => 5 + extent.div_ceil(32),
         // Within a pack, five rounds of shuffles, the packs of a lane; the warps, the tiles of a
@@ -110,6 +116,8 @@ pub enum Way {
     Rows,
     /// Threads that have several rows of neighbouring lines, in one block or several.
     Columns,
+    /// One thread.
+    Walks,
 }
 
 impl Way {
@@ -119,6 +127,7 @@ impl Way {
         match (inner, extent) {
             (1, ..=ROW) if !piece => Self::Rows,
             (1, _) => Self::Tiles,
+            (WIDE.., LONG..) => Self::Walks,
             _ => Self::Columns,
         }
     }
@@ -135,6 +144,7 @@ pub const fn blocks<T>(way: Way, len: usize, extent: usize, inner: usize) -> usi
         Way::Tiles => lines * extent.div_ceil(tile::<T>()),
         Way::Rows => rows::turns(lines, extent).div_ceil(WARPS + 1),
         Way::Columns => Shape::of::<T>(extent, inner).tiles(lines),
+        Way::Walks => lines.div_ceil(THREADS as usize),
     };
     match blocks {
         0 => 1,
@@ -192,7 +202,7 @@ pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
 )]
 const fn countable<T>(way: Way, len: usize, extent: usize, inner: usize, blocks: u32) -> bool {
     let tiles = match way {
-        Way::Rows => 0,
+        Way::Rows | Way::Walks => 0,
         Way::Tiles | Way::Columns => self::blocks::<T>(way, len, extent, inner),
     };
     tiles <= 1 << 30 && blocks <= 1 << 28
@@ -345,6 +355,7 @@ pub fn scan<T: Scalar, O: Op>(
                 tiles::scan::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len())
             }
             Way::Rows => rows::scan::<T, O>(of),
+            Way::Walks => walks::scan::<T, O>(of),
             Way::Columns => {
                 columns::scan::<T, O, { columns::rows::<T>() }>(of, state.as_mut_ptr(), state.len())
             }

@@ -202,12 +202,12 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     // Blocks that take tickets are those that can be resident: they take turns.
     let blocks = match (way, state) {
         (Way::Tiles, _) | (Way::Columns, 1..) => blocks.min(RESIDENT * fill),
-        (Way::Rows | Way::Columns, _) => blocks,
+        (Way::Rows | Way::Columns | Way::Walks, _) => blocks,
     };
     // A single line may be launched in parts, and parts are scanned by tiles, however short.
     let shared_bytes = match Way::of(extent, inner, is_one_line(task.problem)) {
         Way::Tiles => scan::RING_BYTES,
-        Way::Rows | Way::Columns => 0,
+        Way::Rows | Way::Columns | Way::Walks => 0,
     };
     task.plan_blocks([code, 0], blocks, threads, shared_bytes.into())
 }
@@ -308,6 +308,9 @@ static CASES: &[Case] = &[
     Case::of(&[]).along(&[5, 300], 1),
     Case::of(&[]).along(&[37, 41], 0),
     Case::of(&[]).along(&[2, 700, 33], 1),
-    Case::of(&[]).along(&[5100, 2], 0).set(&[[0, 1], [1, 0]]).capped(3),
+    Case::of(&[])
+        .along(&[5100, 2], 0)
+        .set(&[[0, 1], [1, 0]])
+        .capped(3),
     Case::of(&[]).along(&[2, 5000], 1).set(&[[0, 0], [2, 1]]),
 ];
