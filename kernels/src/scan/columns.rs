@@ -14,9 +14,10 @@
 //!   has been published when.
 //! - Tickets give tiles in an order in which each waits for earlier ones only, whose blocks run.
 //!   All first tiles come before all second ones: what a tile needs has mostly been published.
-//! - A round's first barrier orders totals before the reads of other threads; the second one, of
-//!   lines of several tiles, orders what was loaded of other tiles, and the next ticket, before
-//!   their reads; the last one orders all these reads before the next round's writes.
+//! - A round's first barrier orders totals before the reads of other threads. Of lines of several
+//!   tiles, another one orders what was loaded of other tiles, and the next ticket, before their
+//!   reads; a run's last tile has one more before it, so that its total is published before it
+//!   waits for other runs. The last barrier orders all these reads before the next round's writes.
 
 use core::array::from_fn;
 
@@ -34,20 +35,13 @@ use crate::reduce::Op;
 const ALL: u32 = u32::MAX;
 /// Tiles of a run, and runs of a group.
 const RUN: usize = 16;
-/// Strips for each block from which on blocks walk down them: idle blocks at the end then cost less
-/// than waiting for other tiles.
-const STRIPS: u32 = 4;
 /// Values that a thread loads of other tiles, at most, for a run and for a group.
 const LOADS: usize = 2;
 /// Bytes of a line of memory.
 const BYTES: usize = 128;
 /// Bytes that each thread has in flight.
 const IN_FLIGHT: usize = 64;
-/// Rows that a thread has or has not, and the most rows.
-const CHUNK: usize = 4;
-const MOST: usize = IN_FLIGHT / 4;
-
-/// Rows of a thread, at most.
+/// Rows of a thread.
 pub(super) const fn rows<T>() -> usize {
     IN_FLIGHT / size_of::<T>()
 }
@@ -57,9 +51,8 @@ pub(super) const fn rows<T>() -> usize {
 pub(super) struct Shape {
     /// Lines of a tile.
     lines: usize,
-    /// Threads of a line, and rows of each.
+    /// Threads of a line.
     groups: usize,
-    rows: usize,
     /// Tiles of a line.
     pub(super) each: usize,
 }
@@ -87,8 +80,6 @@ impl Shape {
         Self {
             lines,
             groups,
-            // All threads have about as many.
-            rows: extent.div_ceil(groups * each),
             each,
         }
     }
@@ -141,12 +132,9 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
     let all_lines = of.len();
     let (strips, each) = (shape.strips(all_lines) as u32, shape.each as u32);
     let (lines, groups) = (shape.lines as u32, shape.groups as u32);
-    let rows = shape.rows as u32;
     let tiles = strips * each;
     let blocks = thread::grid_dim_x();
-    // Whether a block walks down its strips, or takes tickets for tiles.
-    let walks = each > 1 && strips / STRIPS >= blocks;
-    let takes = each > 1 && !walks;
+    let takes = each > 1;
     // Each line has a total for each warp, or for each thread.
     let shares_warps = lines < 32;
     // The total of line c and part p, at p · lines + c.
@@ -180,9 +168,6 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             tag = next.add(1).read();
         }
         let words = Words::new(state, tag);
-        // Of the strip that is walked down: its group's prefix, the totals of the group's runs and
-        // of the run's tiles.
-        let mut walked = [O::nothing::<T>(); 3];
         while ticket < tiles {
             // Computed anew for each tile: most blocks have few, and registers are for elements.
             let thread = thread_here();
@@ -195,13 +180,9 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             let (number, strip) = (ticket / strips, ticket % strips);
             let line = strip as usize * shape.lines + column as usize;
             let (outer, along) = (line / of.inner, line % of.inner);
-            let row = (number as usize * shape.groups + group as usize) * shape.rows;
+            let row = (number as usize * shape.groups + group as usize) * ROWS;
             let has = line < all_lines && group < groups && row < of.extent;
-            let left = if has {
-                least(of.extent - row, shape.rows)
-            } else {
-                0
-            } as u32;
+            let left = if has { least(of.extent - row, ROWS) } else { 0 } as u32;
             let at = (outer * of.extent + row) * of.inner + along;
 
             // Unconditional loads, of the last row again where there is none: with branches, some
@@ -211,12 +192,12 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
                 .input
                 .as_ptr()
                 .wrapping_add(if left > 0 { at } else { 0 });
-            in_chunks::<ROWS>(rows, |k| {
+            unrolled::<ROWS>(|k| {
                 values[k] = from.read();
                 from = from.wrapping_add(if k as u32 + 1 < left { of.inner } else { 0 });
             });
             let mut total = O::nothing();
-            in_chunks::<ROWS>(rows, |k| {
+            unrolled::<ROWS>(|k| {
                 let value = O::turned(values[k], of.flip);
                 let value = if (k as u32) < left {
                     value
@@ -290,26 +271,6 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
                     words.put(place.group + column as usize, O::apply(start, own));
                 }
                 ticket = assume_block_uniform(next.read());
-            } else if walks {
-                if number == 0 {
-                    walked = [start, O::nothing(), O::nothing()];
-                }
-                let [of_start, of_group, of_run] = walked;
-                start = O::apply(O::apply(of_start, of_group), of_run);
-                let all = fold::<T, O>(totals, column, lines, parts);
-                walked[2] = O::apply(of_run, all);
-                let next = number + 1;
-                if next.is_multiple_of(RUN as u32) {
-                    walked = [of_start, O::apply(of_group, walked[2]), O::nothing()];
-                }
-                if next.is_multiple_of((RUN * RUN) as u32) {
-                    walked = [O::apply(start, all), O::nothing(), O::nothing()];
-                }
-                ticket = match (next < each, blocks < strips - strip) {
-                    (true, _) => ticket + strips,
-                    (false, true) => strip + blocks,
-                    (false, false) => tiles,
-                };
             } else {
                 ticket += blocks;
             }
@@ -324,7 +285,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             // Else a predicate for each row would be kept.
             let left = left + zero_here() as u32;
             let mut last = O::nothing();
-            in_chunks::<ROWS>(rows, |k| {
+            unrolled::<ROWS>(|k| {
                 let value = if of.exclusive { last } else { values[k] };
                 last = values[k];
                 if (k as u32) < left {
@@ -336,17 +297,6 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
             thread::sync_threads();
         }
     }
-}
-
-/// Calls `body` for each k below `rows`, and for up to [`CHUNK`] − 1 more.
-#[inline(always)]
-fn in_chunks<const ROWS: usize>(rows: u32, mut body: impl FnMut(usize)) {
-    const { assert!(ROWS % CHUNK == 0) };
-    unrolled::<{ MOST / CHUNK }>(|chunk| {
-        if chunk * CHUNK < ROWS && ((chunk * CHUNK) as u32) < rows {
-            unrolled::<CHUNK>(|k| body(chunk * CHUNK + k));
-        }
-    });
 }
 
 /// What a tile has to do with other tiles of its strip. Indices are of the value of the strip's

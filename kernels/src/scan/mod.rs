@@ -9,8 +9,8 @@
 //! | --- | --- | --- |
 //! | [`tiles`](Way::Tiles) | long runs of memory | blocks, a tile each, that publish sums to each other |
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
-//! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | threads of a block, and of several for long ones |
-//! | [`walks`](Way::Walks) | long ones, at least [`WIDE`] beside each other | one thread |
+//! | [`walks`](Way::Walks) | elements apart: at most [`SHORT`], or [`WIDE`] lines beside each other | one thread |
+//! | [`columns`](Way::Columns) | elements apart: all others | threads of a block, of several for long ones |
 //!
 //! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the
 //! same bits.
@@ -56,9 +56,9 @@ const WARPS: usize = 8;
 pub const THREADS: u32 = 32 * (WARPS as u32 + 1);
 /// Elements of a line that one warp scans, at most.
 pub const ROW: usize = 512;
-/// Adjacent lines from which on each has one thread, if they have this many elements.
+/// Adjacent lines from which on each has one thread, and elements of a line up to which it has.
 pub const WIDE: usize = 1 << 15;
-const LONG: usize = 17;
+pub const SHORT: usize = 32;
 /// Packs of a tile for each thread.
 const PACKS: usize = 4;
 /// Tiles of a run, and runs of a group: one for each lane of the warp that looks back.
@@ -127,7 +127,7 @@ impl Way {
         match (inner, extent) {
             (1, ..=ROW) if !piece => Self::Rows,
             (1, _) => Self::Tiles,
-            (WIDE.., LONG..) => Self::Walks,
+            (WIDE.., _) | (_, ..=SHORT) => Self::Walks,
             _ => Self::Columns,
         }
     }

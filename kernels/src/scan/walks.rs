@@ -1,4 +1,5 @@
-//! Lines whose elements lie apart, as many as a device has threads: one thread walks down each.
+//! Short lines whose elements lie apart, or as many as a device has threads: one thread walks down
+//! each.
 //!
 //! Adjacent threads have adjacent lines: loads and stores are coalesced. The loads of a group of
 //! elements are in flight together. No thread waits for another.
