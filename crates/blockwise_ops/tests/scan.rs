@@ -8,8 +8,8 @@ use kernels::number::Scalar;
 use kernels::reduce::{Extreme, Op, Order, Sum};
 use kernels::scan::once::scan_once;
 use kernels::scan::{
-    RING_BYTES, ROW, THREADS, TILE_BYTES, Way, additions, blocks, group, groups, in_one_step, scan,
-    state_len, tile,
+    RING_BYTES, ROW, THREADS, TILE_BYTES, WIDE, Way, additions, blocks, group, groups, in_one_step,
+    scan, state_len, tile,
 };
 
 /// A type and its references.
@@ -144,15 +144,15 @@ impl Launch {
         by_tiles && in_one_step::<T>(len, self.extent, grid)
     }
 
-    /// Launches it; a `before` of one line. The results, and what comes after each line.
+    /// Launches it; a `before` of each line or none. The results, and what comes after each line.
     fn run<T: Scans<O>, O: Op>(
         self,
         device: &Device,
         input: &[T],
-        before: Option<T>,
+        before: &[T],
     ) -> (Vec<T>, Vec<T>) {
-        let way = Way::of(self.extent, self.inner, before.is_some());
-        let words = state_len::<T>(way, input.len(), self.extent);
+        let way = Way::of(self.extent, self.inner, !before.is_empty());
+        let words = state_len::<T>(way, input.len(), self.extent, self.inner);
         let mut state = device.zeros(words).unwrap();
         self.run_with::<T, O>(device, input, before, &mut state)
     }
@@ -161,22 +161,22 @@ impl Launch {
         self,
         device: &Device,
         input: &[T],
-        before: Option<T>,
+        before: &[T],
         state: &mut Buffer<u64>,
     ) -> (Vec<T>, Vec<T>) {
         let [from, to] = self.skipped;
-        let way = Way::of(self.extent, self.inner, before.is_some());
+        let way = Way::of(self.extent, self.inner, !before.is_empty());
         let mut padded = numbers::<T>(1, from);
         padded.extend(input);
         let padded = device.upload(&padded).unwrap();
         let poison = T::of_bits(0x0123_4567_89ab_cdef);
         let mut output = device.upload(&vec![poison; to + input.len() + 5]).unwrap();
-        let before = device.upload(before.as_slice()).unwrap();
+        let before = device.upload(before).unwrap();
         let lines = input.len() / self.extent;
         let mut after = device.zeros::<T>(lines).unwrap();
         let grid = self
             .grid
-            .unwrap_or(blocks::<T>(way, input.len(), self.extent) as u32);
+            .unwrap_or(blocks::<T>(way, input.len(), self.extent, self.inner) as u32);
         let of = Memory {
             device,
             input: padded.view(from..),
@@ -199,7 +199,7 @@ impl Launch {
 /// the exact extremes, and that all grids give the same bits.
 #[track_caller]
 fn check<T: Scans<O>, O: Op>(device: &Device, launch: Launch, input: &[T]) -> (Vec<T>, Vec<T>) {
-    let (result, after) = launch.run::<T, O>(device, input, None);
+    let (result, after) = launch.run::<T, O>(device, input, &[]);
     let Launch { extent, inner, .. } = launch;
     let additions = additions::<T>(extent, inner) as f64;
     let bound = additions * T::UNIT / (1.0 - additions * T::UNIT);
@@ -246,7 +246,7 @@ fn check<T: Scans<O>, O: Op>(device: &Device, launch: Launch, input: &[T]) -> (V
     for grid in [1, 2, 7] {
         let grid = Some(grid);
         let other = Launch { grid, ..launch };
-        let (again, after_again) = other.run::<T, O>(device, input, None);
+        let (again, after_again) = other.run::<T, O>(device, input, &[]);
         let same = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a.is(*b));
         assert!(
             same(&result, &again) && same(&after, &after_again),
@@ -320,6 +320,10 @@ fn sixteen_schedules() {
     check::<i32, Extreme>(&device, Launch::line(2 * len), &numbers(6, 2 * len));
     check::<f32, Sum>(&device, Launch::of(37, 1), &numbers(7, 37 * 20));
     check::<i64, Sum>(&device, Launch::of(11, 35), &numbers(8, 11 * 35 * 3));
+    let extent = 2 * tile_of_columns::<f64>(7) + 5;
+    check::<f64, Sum>(&device, Launch::of(extent, 7), &numbers(9, extent * 7 * 2));
+    let extent = 3 * tile_of_columns::<i32>(33) - 1;
+    check::<i32, Extreme>(&device, Launch::of(extent, 33), &numbers(9, extent * 33));
 }
 
 #[test]
@@ -340,11 +344,11 @@ fn blocks_that_begin_in_any_order() {
         grid: Some(3),
         ..launch
     };
-    let expected = in_rounds.run::<f64, Sum>(&Device::emulator(), &input, None);
-    let least = in_rounds.run::<f64, Extreme>(&Device::emulator(), &input, None);
+    let expected = in_rounds.run::<f64, Sum>(&Device::emulator(), &input, &[]);
+    let least = in_rounds.run::<f64, Extreme>(&Device::emulator(), &input, &[]);
     let device = in_schedules(7);
-    assert!(launch.run::<f64, Sum>(&device, &input, None) == expected);
-    assert!(launch.run::<f64, Extreme>(&device, &input, None) == least);
+    assert!(launch.run::<f64, Sum>(&device, &input, &[]) == expected);
+    assert!(launch.run::<f64, Extreme>(&device, &input, &[]) == least);
 }
 
 #[test]
@@ -390,15 +394,152 @@ fn long_lines_beside_each_other() {
     check::<f32, Sum>(&device, Launch::of(extent, 1), &numbers(24, 40 * extent));
 }
 
+/// Rows of a tile of long lines.
+fn tile_of_columns<T>(inner: usize) -> usize {
+    let is_longer =
+        |&extent: &usize| state_len::<T>(Way::Columns, extent * inner, extent, inner) > 0;
+    (1..).find(is_longer).unwrap() - 1
+}
+
 #[test]
 fn columns_of_every_shape() {
     let device = Device::checked();
-    for (outer, extent, inner) in [(1, 1, 2), (1, 7, 3), (2, 8, 5), (3, 21, 100), (1, 300, 33)] {
+    for (outer, extent, inner) in [
+        (1, 1, 2),
+        (1, 7, 3),
+        (2, 8, 5),
+        (700, 3, 2),
+        (1, 8, 700),
+        (3, 21, 100),
+        (3, 40, 31),
+        (2, 33, 32),
+        (2, 33, 33),
+        (1, 300, 33),
+    ] {
         let input = numbers(25, outer * extent * inner);
         check_all::<f64>(&device, Launch::of(extent, inner), &input);
         let input = numbers(26, outer * extent * inner);
         check_all::<i32>(&device, Launch::of(extent, inner), &input);
     }
+}
+
+/// Lines of a tile, of a row less and more, and of several tiles, where a tile is as wide as a line
+/// of memory, as the lines that are adjacent, and where it has parts of two rows of lines.
+#[test]
+fn columns_of_several_tiles() {
+    fn of<T: Scans<Sum> + Scans<Extreme>>(device: &Device) {
+        for (outer, inner) in [(1, 2), (3, 5), (1, 16), (2, 41)] {
+            let size = tile_of_columns::<T>(inner);
+            for extent in [size - 1, size, size + 1, 3 * size + 7] {
+                let input = numbers(27, outer * extent * inner);
+                let exclusive = outer > 1;
+                let launch = Launch {
+                    exclusive,
+                    ..Launch::of(extent, inner)
+                };
+                check::<T, Sum>(device, launch, &input);
+                check::<T, Extreme>(device, launch, &input);
+            }
+        }
+    }
+    let device = Device::checked();
+    of::<f32>(&device);
+    of::<i64>(&device);
+}
+
+/// Runs are 16 tiles, groups 16 runs.
+#[test]
+fn columns_of_runs_and_groups() {
+    let device = Device::emulator();
+    for (inner, tiles) in [(2, 16), (2, 17), (3, 33), (2, 258)] {
+        let extent = tiles * tile_of_columns::<f64>(inner) + 1;
+        let input = numbers::<f64>(28, extent * inner);
+        check::<f64, Sum>(&device, Launch::of(extent, inner), &input);
+    }
+    let extent = 257 * tile_of_columns::<i32>(2);
+    let input = numbers::<i32>(29, extent * 2);
+    check::<i32, Extreme>(&device, Launch::of(extent, 2), &input);
+}
+
+/// So many lines that each has one thread: of whole groups of loads, and a rest.
+#[test]
+fn columns_side_by_side() {
+    let device = Device::emulator();
+    for (extent, inner) in [(16, WIDE), (17, WIDE), (24, WIDE + 5)] {
+        let input = numbers::<f32>(34, extent * inner);
+        let launch = Launch {
+            exclusive: inner > WIDE,
+            ..Launch::of(extent, inner)
+        };
+        check::<f32, Sum>(&device, launch, &input);
+    }
+}
+
+#[test]
+fn columns_that_begin_anywhere() {
+    let device = Device::checked();
+    for skipped in [[1, 0], [0, 1], [3, 2]] {
+        let launch = Launch {
+            skipped,
+            ..Launch::of(1500, 5)
+        };
+        check::<f32, Sum>(&device, launch, &numbers(30, 1500 * 5));
+    }
+}
+
+/// What comes after the first part of each line is what comes before the second.
+#[test]
+fn columns_in_pieces() {
+    let device = Device::checked();
+    for (inner, extent, cut) in [(3, 20, 7), (5, 1300, 600)] {
+        let input = numbers::<i64>(32, inner * extent);
+        for exclusive in [false, true] {
+            let of = |extent| Launch {
+                exclusive,
+                ..Launch::of(extent, inner)
+            };
+            let (whole, after) = of(extent).run::<i64, Sum>(&device, &input, &[]);
+            let (head, rest) = input.split_at(cut * inner);
+            let (first, before) = of(cut).run::<i64, Sum>(&device, head, &[]);
+            let (second, end) = of(extent - cut).run::<i64, Sum>(&device, rest, &before);
+            assert_eq!([first, second].concat(), whole);
+            assert_eq!(end, after);
+        }
+    }
+}
+
+/// Columns and a long line in turn, with one state, which the launch needs.
+#[test]
+fn a_state_serves_columns_too() {
+    let device = Device::checked();
+    let columns = Launch::of(tile_of_columns::<f64>(3) * 18, 3);
+    let line = Launch::line(2 * tile::<f64>() + 1);
+    let [a, b] = [columns.extent * 3, line.extent].map(|len| numbers::<f64>(33, len));
+    let expected = [(columns, &a), (line, &b)]
+        .map(|(launch, input)| launch.run::<f64, Sum>(&device, input, &[]));
+    let words = state_len::<f64>(Way::Columns, a.len(), columns.extent, 3);
+    let mut state = device.zeros::<u64>(words).unwrap();
+    for _ in 0..2 {
+        let mut run = |launch: Launch, input: &[f64]| {
+            launch.run_with::<f64, Sum>(&device, input, &[], &mut state)
+        };
+        assert!([run(columns, &a), run(line, &b)] == expected);
+    }
+
+    let input = device.upload(&a).unwrap();
+    let [mut output, mut after] = [a.len(), 0].map(|len| device.zeros::<f64>(len).unwrap());
+    let mut short = device.zeros::<u64>(words - 1).unwrap();
+    let none = device.zeros::<f64>(0).unwrap();
+    let of = Memory {
+        device: &device,
+        input: input.as_view(),
+        output: output.as_view_mut(),
+        state: &mut short,
+        before: none.as_view(),
+        after: after.as_view_mut(),
+    };
+    let refused = <f64 as Scans<Sum>>::launch(&columns, 1, of).unwrap_err();
+    assert!(refused.to_string().contains("state"), "{refused}");
 }
 
 /// The order of unsigned numbers, by kernels of signed ones.
@@ -416,7 +557,7 @@ fn extremes_of_unsigned_numbers() {
                 flip,
                 ..Launch::line(len)
             };
-            let (result, _) = launch.run::<i32, Extreme>(&device, &input, None);
+            let (result, _) = launch.run::<i32, Extreme>(&device, &input, &[]);
             let mut value = input[0].cast_unsigned();
             for (&x, got) in input.iter().zip(result) {
                 value = pick(value, x.cast_unsigned());
@@ -426,7 +567,7 @@ fn extremes_of_unsigned_numbers() {
                 exclusive: true,
                 ..launch
             };
-            let (result, _) = launch.run::<i32, Extreme>(&device, &input, None);
+            let (result, _) = launch.run::<i32, Extreme>(&device, &input, &[]);
             let first = match order {
                 Order::LeastUnsigned => u32::MAX,
                 _ => 0,
@@ -451,12 +592,10 @@ fn what_is_not_finite_stays() {
         for exclusive in [false, true] {
             let greatest = Order::GreatestFloat.flip::<f32>();
             for result in [
-                of(0, exclusive).run::<f32, Sum>(&device, &input, None).0,
-                of(0, exclusive)
-                    .run::<f32, Extreme>(&device, &input, None)
-                    .0,
+                of(0, exclusive).run::<f32, Sum>(&device, &input, &[]).0,
+                of(0, exclusive).run::<f32, Extreme>(&device, &input, &[]).0,
                 of(greatest, exclusive)
-                    .run::<f32, Extreme>(&device, &input, None)
+                    .run::<f32, Extreme>(&device, &input, &[])
                     .0,
             ] {
                 let is_nan =
@@ -465,10 +604,10 @@ fn what_is_not_finite_stays() {
             }
         }
         input[at] = f32::INFINITY;
-        let result = of(0, false).run::<f32, Sum>(&device, &input, None).0;
+        let result = of(0, false).run::<f32, Sum>(&device, &input, &[]).0;
         assert!(result[at - 1].is_finite() && result[at..].iter().all(|&x| x == f32::INFINITY));
         let zeros = vec![-0.0_f32; len];
-        let signs = |exclusive| of(0, exclusive).run::<f32, Sum>(&device, &zeros, None).0;
+        let signs = |exclusive| of(0, exclusive).run::<f32, Sum>(&device, &zeros, &[]).0;
         assert!(
             signs(false)
                 .iter()
@@ -488,7 +627,7 @@ fn what_is_not_finite_stays() {
 fn a_state_serves_many_launches() {
     let device = Device::checked();
     let len = 9 * tile::<f64>() + 3;
-    let words = state_len::<f64>(Way::Tiles, len, len);
+    let words = state_len::<f64>(Way::Tiles, len, len, 1);
     let (long, short) = (
         numbers::<f64>(51, len),
         numbers::<f64>(52, 2 * tile::<f64>()),
@@ -499,11 +638,11 @@ fn a_state_serves_many_launches() {
             grid: Some(5),
             ..Launch::line(len)
         };
-        let a = launch(len).run_with::<f64, Sum>(&device, &long, None, state);
-        let b = launch(short.len()).run_with::<f64, Sum>(&device, &short, None, state);
-        let c = launch(len).run_with::<i32, Sum>(&device, &integers, None, state);
+        let a = launch(len).run_with::<f64, Sum>(&device, &long, &[], state);
+        let b = launch(short.len()).run_with::<f64, Sum>(&device, &short, &[], state);
+        let c = launch(len).run_with::<i32, Sum>(&device, &integers, &[], state);
         // In one step.
-        let d = Launch::line(len).run_with::<i32, Sum>(&device, &integers, None, state);
+        let d = Launch::line(len).run_with::<i32, Sum>(&device, &integers, &[], state);
         assert_eq!(c, d);
         (a, b, c)
     };
@@ -531,7 +670,7 @@ fn a_graph_scans_again() {
     let input = device.upload(&numbers::<i64>(61, len)).unwrap();
     let mut output = device.zeros::<i64>(len).unwrap();
     let mut state = device
-        .zeros(state_len::<i64>(Way::Tiles, len, len))
+        .zeros(state_len::<i64>(Way::Tiles, len, len, 1))
         .unwrap();
     let none = device.zeros::<i64>(0).unwrap();
     let mut after = device.zeros::<i64>(0).unwrap();
@@ -555,7 +694,7 @@ fn a_graph_scans_again() {
         })
         .unwrap();
     let expected = Launch::line(len)
-        .run::<i64, Sum>(&device, &input.to_vec().unwrap(), None)
+        .run::<i64, Sum>(&device, &input.to_vec().unwrap(), &[])
         .0;
     for _ in 0..3 {
         output.copy_from_slice(&vec![0; len]).unwrap();
@@ -577,14 +716,14 @@ fn a_line_in_pieces() {
             exclusive,
             ..Launch::line(len)
         };
-        let (whole, after_whole) = of(input.len()).run::<f64, Sum>(&device, input, None);
-        let mut before = None;
+        let (whole, after_whole) = of(input.len()).run::<f64, Sum>(&device, input, &[]);
+        let mut before = Vec::new();
         for (piece, expected) in input.chunks(size).zip(whole.chunks(size)) {
-            let (result, after) = of(piece.len()).run::<f64, Sum>(&device, piece, before);
+            let (result, after) = of(piece.len()).run::<f64, Sum>(&device, piece, &before);
             assert!(result == expected, "{exclusive}");
-            before = Some(after[0]);
+            before = after;
         }
-        assert_eq!(before, Some(after_whole[0]));
+        assert_eq!(before, after_whole);
         (whole, after_whole)
     };
     in_pieces(true, &input[size..]);
@@ -593,13 +732,13 @@ fn a_line_in_pieces() {
         grid: Some(4),
         ..Launch::line(len)
     };
-    let words = state_len::<f64>(Way::Tiles, len, len);
+    let words = state_len::<f64>(Way::Tiles, len, len, 1);
     let mut state = device.zeros(words).unwrap();
     let totals = totals::<f64, Sum>(&device, launch, &input, &mut state);
     assert_eq!(totals.len(), groups::<f64>(len));
     let before = totals[0] + totals[1];
     let rest = &input[2 * size..];
-    let (result, after) = Launch::line(700).run::<f64, Sum>(&device, rest, Some(before));
+    let (result, after) = Launch::line(700).run::<f64, Sum>(&device, rest, &[before]);
     assert_eq!(result, whole[2 * size..]);
     assert_eq!(after, after_whole);
     assert_eq!(before + totals[2], after[0]);
@@ -613,7 +752,7 @@ fn totals_of_lines_are_what_comes_after_them() {
         let same = |a: &[T], b: &[T]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(*b));
         let size = tile::<T>();
         let most = 40 * size;
-        let words = state_len::<T>(Way::Tiles, most, most);
+        let words = state_len::<T>(Way::Tiles, most, most, 1);
         let mut state = device.zeros::<u64>(words).unwrap();
         for (extent, lines) in [
             (1, 3),
@@ -630,10 +769,10 @@ fn totals_of_lines_are_what_comes_after_them() {
                     grid: Some(grid),
                     ..Launch::line(extent)
                 };
-                let (_, after) = launch.run_with::<T, Sum>(device, &input, None, &mut state);
+                let (_, after) = launch.run_with::<T, Sum>(device, &input, &[], &mut state);
                 let sums = totals::<T, Sum>(device, launch, &input, &mut state);
                 assert!(same(&sums, &after), "{lines} lines, {launch:?}");
-                let (_, after) = launch.run_with::<T, Extreme>(device, &input, None, &mut state);
+                let (_, after) = launch.run_with::<T, Extreme>(device, &input, &[], &mut state);
                 let least = totals::<T, Extreme>(device, launch, &input, &mut state);
                 assert!(same(&least, &after), "{lines} lines, {launch:?}");
             }

@@ -9,7 +9,8 @@
 //! | --- | --- | --- |
 //! | [`tiles`](Way::Tiles) | long runs of memory | blocks, a tile each, that publish sums to each other |
 //! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
-//! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | one thread |
+//! | [`walks`](Way::Walks) | elements apart: at most [`SHORT`], or [`WIDE`] lines beside each other | one thread |
+//! | [`columns`](Way::Columns) | elements apart: all others | threads of a block, of several for long ones |
 //!
 //! [`scan`] knows all ways. Where each tile has a block, [`once::scan_once`] is faster, with the
 //! same bits.
@@ -36,6 +37,7 @@ mod rows;
 mod tile;
 mod tiles;
 mod totals;
+mod walks;
 mod words;
 
 use core::hint::assert_unchecked;
@@ -45,6 +47,7 @@ use cuda_std::prelude::*;
 use crate::number::Scalar;
 use crate::pack::{BYTES, lanes};
 use crate::reduce::{Extreme, Op, Sum};
+use columns::Shape;
 use words::words;
 
 /// Warps of a block that move elements; one more looks back.
@@ -53,6 +56,9 @@ const WARPS: usize = 8;
 pub const THREADS: u32 = 32 * (WARPS as u32 + 1);
 /// Elements of a line that one warp scans, at most.
 pub const ROW: usize = 512;
+/// Adjacent lines from which on each has one thread, and elements of a line up to which it has.
+pub const WIDE: usize = 1 << 15;
+pub const SHORT: usize = 32;
 /// Packs of a tile for each thread.
 const PACKS: usize = 4;
 /// Tiles of a run, and runs of a group: one for each lane of the warp that looks back.
@@ -91,7 +97,8 @@ pub const fn groups<T>(extent: usize) -> usize {
 /// The most additions between an element and a sum of a line of `extent` elements.
 pub const fn additions<T>(extent: usize, inner: usize) -> usize {
     match Way::of(extent, inner, false) {
-        Way::Columns => extent,
+        Way::Columns => Shape::of::<T>(extent, inner).additions::<T>(extent),
+        Way::Walks => extent,
         // Five rounds of shuffles, and the steps of 32 elements.
         Way::Rows => 5 + extent.div_ceil(32),
         // Within a pack, five rounds of shuffles, the packs of a lane; the warps, the tiles of a
@@ -107,8 +114,10 @@ pub enum Way {
     Tiles,
     /// The lanes of a warp.
     Rows,
-    /// One thread.
+    /// Threads that have several rows of neighbouring lines, in one block or several.
     Columns,
+    /// One thread.
+    Walks,
 }
 
 impl Way {
@@ -118,14 +127,15 @@ impl Way {
         match (inner, extent) {
             (1, ..=ROW) if !piece => Self::Rows,
             (1, _) => Self::Tiles,
+            (WIDE.., _) | (_, ..=SHORT) => Self::Walks,
             _ => Self::Columns,
         }
     }
 }
 
-/// The number of blocks that have work, at least 1; more do no harm. With [`Way::Tiles`], launch at
-/// most as many as can be resident.
-pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
+/// The number of blocks that have work, at least 1; more do no harm. With [`Way::Tiles`], and where
+/// there is a state, launch at most as many as can be resident.
+pub const fn blocks<T>(way: Way, len: usize, extent: usize, inner: usize) -> usize {
     let lines = match extent {
         0 => 0,
         _ => len / extent,
@@ -133,7 +143,8 @@ pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
     let blocks = match way {
         Way::Tiles => lines * extent.div_ceil(tile::<T>()),
         Way::Rows => rows::turns(lines, extent).div_ceil(WARPS + 1),
-        Way::Columns => lines.div_ceil(THREADS as usize),
+        Way::Columns => Shape::of::<T>(extent, inner).tiles(lines),
+        Way::Walks => lines.div_ceil(THREADS as usize),
     };
     match blocks {
         0 => 1,
@@ -143,8 +154,10 @@ pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
 
 /// The number of words of the state for an input of `len` elements. They are zeros before the first
 /// launch. One state may serve any number of successive launches, of any kind and of smaller sizes.
-pub const fn state_len<T>(way: Way, len: usize, extent: usize) -> usize {
+pub const fn state_len<T>(way: Way, len: usize, extent: usize, inner: usize) -> usize {
+    let shape = Shape::of::<T>(extent, inner);
     match way {
+        Way::Columns if shape.each > 1 => 1 + shape.words::<T>(len / extent),
         Way::Tiles if extent > tile::<T>() => {
             1 + len / extent * published(extent.div_ceil(tile::<T>())) * words::<T>()
         }
@@ -179,7 +192,7 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
 /// lines shorter than a group.
 pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
     extent.div_ceil(tile::<T>()) < GROUP
-        && self::blocks::<T>(Way::Tiles, len, extent) == blocks as usize
+        && self::blocks::<T>(Way::Tiles, len, extent, 1) == blocks as usize
 }
 
 /// Whether the tickets can be counted in 32 bits.
@@ -187,10 +200,10 @@ pub const fn in_one_step<T>(len: usize, extent: usize, blocks: u32) -> bool {
     target_arch = "nvptx64",
     expect(dead_code, reason = "a rule for the host")
 )]
-const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
-    let tiles = match extent {
-        0 => 0,
-        _ => (len / extent).saturating_mul(extent.div_ceil(tile::<T>())),
+const fn countable<T>(way: Way, len: usize, extent: usize, inner: usize, blocks: u32) -> bool {
+    let tiles = match way {
+        Way::Rows | Way::Walks => 0,
+        Way::Tiles | Way::Columns => self::blocks::<T>(way, len, extent, inner),
     };
     tiles <= 1 << 30 && blocks <= 1 << 28
 }
@@ -278,10 +291,17 @@ impl<T: Scalar> Lines<'_, T> {
             state_len::<T>(
                 Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
                 input.len(),
-                extent
+                extent,
+                inner
             )
         ),
-        countable::<T>(input.len(), extent, grid.x),
+        countable::<T>(
+            Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
+            input.len(),
+            extent,
+            inner,
+            grid.x
+        ),
         Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())) != Way::Tiles
             || shared_bytes >= RING_BYTES,
         exclusive <= 1,
@@ -335,7 +355,10 @@ pub fn scan<T: Scalar, O: Op>(
                 tiles::scan::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len())
             }
             Way::Rows => rows::scan::<T, O>(of),
-            Way::Columns => columns::scan::<T, O>(of),
+            Way::Walks => walks::scan::<T, O>(of),
+            Way::Columns => {
+                columns::scan::<T, O, { columns::rows::<T>() }>(of, state.as_mut_ptr(), state.len())
+            }
         }
     }
 }

@@ -55,7 +55,7 @@ const TRIES: usize = 64;
         output.len() == input.len(),
         before.is_empty() || before.len() == input.len() / extent,
         after.is_empty() || after.len() == input.len() / extent,
-        is_state(state.len(), state_len::<T>(Way::Tiles, input.len(), extent)),
+        is_state(state.len(), state_len::<T>(Way::Tiles, input.len(), extent, 1)),
         in_one_step::<T>(input.len(), extent, grid.x),
         shared_bytes >= TILE_BYTES,
         exclusive <= 1,

@@ -63,7 +63,7 @@ unsafe fn steps<T: Scalar, O: Op, const N: usize>(mut values: [T; N], log: u32) 
 }
 
 /// # Safety
-/// As for [`columns::scan`](super::columns::scan), of blocks of whole warps; lines are runs of
+/// As for [`walks::scan`](super::walks::scan), of blocks of whole warps; lines are runs of
 /// memory.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {

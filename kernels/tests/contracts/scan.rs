@@ -29,7 +29,7 @@ fn line() -> Launch {
     Launch {
         input: len as u64,
         output: len as u64,
-        state: state_len::<f32>(Way::Tiles, len, len) as u64,
+        state: state_len::<f32>(Way::Tiles, len, len, 1) as u64,
         before: 0,
         after: 0,
         extent: len,
@@ -133,7 +133,7 @@ fn totals_are_those_of_groups_of_runs() {
     let good = Launch {
         input: len as u64,
         output: 0,
-        state: state_len::<f32>(Way::Tiles, len, len) as u64,
+        state: state_len::<f32>(Way::Tiles, len, len, 1) as u64,
         after: groups::<f32>(len) as u64,
         extent: len,
         ..line()
@@ -160,6 +160,17 @@ fn lines_of_several_tiles_have_a_state_and_a_ring() {
         }),
         "state.len()",
     );
+    let len = 10_000;
+    let columns = Launch {
+        state: state_len::<f32>(Way::Columns, len, len / 2, 2) as u64,
+        input: len as u64,
+        output: len as u64,
+        extent: len / 2,
+        ..lines(2)
+    };
+    starts(start(columns));
+    let state = columns.state - 1;
+    refused(start(Launch { state, ..columns }), "state.len()");
     // 32 bits count its words.
     let words = u32::MAX.into();
     for (of, start) in [
@@ -273,7 +284,7 @@ fn in_one_step_each_tile_has_a_block() {
     let long = Launch {
         input: len as u64,
         output: len as u64,
-        state: state_len::<f32>(Way::Tiles, len, len) as u64,
+        state: state_len::<f32>(Way::Tiles, len, len, 1) as u64,
         extent: len,
         shape: super::shape([1024, 1, 1], [THREADS, 1, 1]).shared(TILE_BYTES),
         ..good

@@ -164,7 +164,7 @@ fn is_one_line(problem: &Problem) -> bool {
 
 /// One pass over tiles, each of which looks back at earlier ones in groups of fixed size: the bits
 /// do not depend on the grid, the device, the number of devices or the chunks. Warps scan short
-/// lines; single threads scan lines whose elements are not adjacent.
+/// lines; blocks take tiles of lines whose elements are not adjacent, and look back as well.
 pub static RUNNING: Variant = Variant::new(
     "scan",
     "tiles in one pass, which look back in fixed groups",
@@ -174,7 +174,7 @@ pub static RUNNING: Variant = Variant::new(
 .memory(|task| {
     let [extent, _, inner, _] = task.problem.extents;
     let (way, len) = (Way::of(extent, inner, true), task.problem.product());
-    let words = by_width!(task.problem.ty, T => scan::state_len::<T>(way, len, extent));
+    let words = by_width!(task.problem.ty, T => scan::state_len::<T>(way, len, extent, inner));
     size_of::<u64>() * words.max(1)
 });
 
@@ -185,7 +185,10 @@ const RESIDENT_ONCE: usize = 4;
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;
     let (way, len) = (Way::of(extent, inner, false), task.problem.product());
-    let blocks = by_width!(task.problem.ty, T => scan::blocks::<T>(way, len, extent));
+    let (blocks, state) = by_width!(task.problem.ty, T => (
+        scan::blocks::<T>(way, len, extent, inner),
+        scan::state_len::<T>(way, len, extent, inner),
+    ));
     let fill = task.device.multiprocessors_to_fill() as usize;
     let code = u8::from(running(task.problem.settings) != Running::Sum);
     let threads = task.fixed_block(scan::THREADS)?;
@@ -197,14 +200,15 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
             return Ok(plan);
         }
     }
-    let blocks = match way {
-        Way::Tiles => blocks.min(RESIDENT * fill),
-        Way::Rows | Way::Columns => blocks,
+    // Blocks that take tickets are those that can be resident: they take turns.
+    let blocks = match (way, state) {
+        (Way::Tiles, _) | (Way::Columns, 1..) => blocks.min(RESIDENT * fill),
+        (Way::Rows | Way::Columns | Way::Walks, _) => blocks,
     };
     // A single line may be launched in parts, and parts are scanned by tiles, however short.
     let shared_bytes = match Way::of(extent, inner, is_one_line(task.problem)) {
         Way::Tiles => scan::RING_BYTES,
-        Way::Rows | Way::Columns => 0,
+        Way::Rows | Way::Columns | Way::Walks => 0,
     };
     task.plan_blocks([code, 0], blocks, threads, shared_bytes.into())
 }
@@ -304,5 +308,10 @@ static CASES: &[Case] = &[
     Case::of(&[140_000]).set(&[[0, 0], [1, 0]]).capped(3),
     Case::of(&[]).along(&[5, 300], 1),
     Case::of(&[]).along(&[37, 41], 0),
+    Case::of(&[]).along(&[2, 700, 33], 1),
+    Case::of(&[])
+        .along(&[5100, 2], 0)
+        .set(&[[0, 1], [1, 0]])
+        .capped(3),
     Case::of(&[]).along(&[2, 5000], 1).set(&[[0, 0], [2, 1]]),
 ];
