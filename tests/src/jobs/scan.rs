@@ -218,7 +218,7 @@ fn job<T: Element, O: Terms>(of: &Launch, input: Vec<T>) -> Job {
     let width = size_of::<T>();
     let len = of.lines * of.extent;
     let each = of.extent.div_ceil(tile::<T>());
-    let words = match state_len::<T>(Way::Tiles, len, of.extent) {
+    let words = match state_len::<T>(Way::Tiles, len, of.extent, 1) {
         0 => 0,
         words => words + of.spare,
     };
@@ -252,7 +252,7 @@ fn job<T: Element, O: Terms>(of: &Launch, input: Vec<T>) -> Job {
 
     let plan = LaunchPlan {
         kernel: of.kernel,
-        grid: [blocks::<T>(Way::Tiles, len, of.extent) as u32, 1, 1],
+        grid: [blocks::<T>(Way::Tiles, len, of.extent, 1) as u32, 1, 1],
         block: [THREADS, 1, 1],
         dynamic_shared_bytes: TILE_BYTES,
     };

@@ -255,14 +255,8 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     shifted("st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"), 1..=1,
         "conv1d_block_per_output_f64" =>
         ONE_SLOT_EACH;
-    never("setp.eq.b32 %p, %r, 0;"), 1..=1, "matmul_short_ matmul_direct_" =>
+    never("setp.eq.b32 %p, %r, 0;"), 1..=1, "matmul_direct_" =>
         "The compiler counts the zeros behind a power of two in a way that holds for 0, too.";
-    never("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "matmul_short_" => BEYOND;
-    never("setp.lt.u64 %p, %rd, %rd;"), 1..=1, "matmul_short_f32" =>
-        "The elements of a whole pack are then stored one by one.";
-    widened("setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"), 2..=2, "matmul_short_" =>
-        "One: a run without rows, of which nothing is copied or stored. The other: a group of \
-         columns beyond the last, whose accesses have guards of their own.";
     deleted("bar.sync 0;"), 1..=1, "matmul_direct_" =>
         "The slices' sums are written and read by atomics, so that no ticket makes a race of them; \
          the barrier orders them, as the emulator does without it.";

@@ -95,12 +95,11 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
 }
 
 /// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
-/// elements, and a C of few rows, or of few tiles. 456 × 3328 × 8 takes it 9.4 µs (10.8), 8 × 368 ×
-/// 7768 10.9 (11.8), but 17,880 × 624 × 8 36.5 (32.6) and 16 × 4456 × 2216 at an odd address 34.2
-/// (32.1).
+/// elements, and a C of few tiles. 456 × 3328 × 8 takes it 9.4 µs (10.8), but 17,880 × 624 × 8 36.5
+/// (32.6), and at an odd address 8 × 5368 × 3424 55.1 (49.2).
 fn slices_start_early([rows, inner, cols]: [usize; 3]) -> bool {
     let is_paired = inner.is_multiple_of(2) && cols.is_multiple_of(2);
-    is_paired && (rows <= THIN || DirectTiles::Small.count(rows, cols) <= FEW_TILES)
+    is_paired && DirectTiles::Small.count(rows, cols) <= FEW_TILES
 }
 const FEW_TILES: usize = 128;
 

@@ -27,8 +27,9 @@ const LARGE: usize = 810_000;
 /// The bytes of each C of a batch: 10,000 × (17, 2, 50) takes 58 µs (`small` 25), 5000 × (40, 5, 33)
 /// 36 (22), f64 34 (40), 2000 × (24, 3, 100) 14.7 (16.4).
 const OF_EACH: usize = 8192;
-/// The fewest rows and columns of each: products with fewer have kernels of their own.
-const OF_BATCH: usize = 17;
+/// The fewest rows and columns of each: products with fewer have kernels of their own, or, of f32,
+/// columns.
+const OF_BATCH: [usize; 2] = [5, 17];
 /// The bytes of C from which on `mma` is faster for doubles in pairs and an inner extent above
 /// [`MIDDLE`]: 10,000 × 16 × 1000 takes it 29.6 µs, and 36 here; 2048 × 16 × 2048 15.6 and 18.7,
 /// 1024 × 16 × 1024 7.6 and 7.2.
@@ -50,7 +51,9 @@ pub(super) fn pays(problem: &Problem) -> bool {
         return false;
     }
     if !is_one(problem) {
-        return of_each >= OF_EACH && rows.min(cols) >= OF_BATCH;
+        let [fewest_rows, fewest] = OF_BATCH;
+        let fewest_rows = if bytes == 4 { fewest_rows } else { fewest };
+        return of_each >= OF_EACH && rows >= fewest_rows && cols >= fewest;
     }
     let in_pairs = bytes == 8 && [inner, cols].iter().all(|of| of.is_multiple_of(2));
     !(in_pairs && inner > MIDDLE && of_c >= TENSOR)
