@@ -61,20 +61,21 @@ const fn least(a: usize, b: usize) -> usize {
     if a < b { a } else { b }
 }
 
+/// A divisor that is not 0, which the compiler does not see.
+const fn divisor(of: usize) -> usize {
+    if of == 0 { 1 } else { of }
+}
+
 impl Shape {
     /// Tiles of long lines are as narrow as a line of memory, or as the lines that are adjacent.
     pub(super) const fn of<T>(extent: usize, inner: usize) -> Self {
         let threads = THREADS as usize;
-        let narrowest = if inner == 0 {
-            1
-        } else {
-            least(inner, BYTES / size_of::<T>())
-        };
-        let most = threads / narrowest;
+        let narrowest = divisor(least(inner, BYTES / size_of::<T>()));
+        let most = divisor(threads / narrowest);
         let needed = extent.div_ceil(rows::<T>());
         let (lines, groups, each) = match needed {
             0 => (threads, 1, 1),
-            _ if needed < most => (threads / needed, needed, 1),
+            _ if needed < most => (threads / divisor(needed), needed, 1),
             _ => (narrowest, most, needed.div_ceil(most)),
         };
         Self {
@@ -86,7 +87,7 @@ impl Shape {
 
     /// Strips of an array of `lines` lines.
     const fn strips(self, lines: usize) -> usize {
-        lines.div_ceil(self.lines)
+        lines.div_ceil(divisor(self.lines))
     }
 
     /// Tiles of an array of `lines` lines.
@@ -131,7 +132,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
     let shape = Shape::of::<T>(of.extent, of.inner);
     let all_lines = of.len();
     let (strips, each) = (shape.strips(all_lines) as u32, shape.each as u32);
-    let (lines, groups) = (shape.lines as u32, shape.groups as u32);
+    let (lines, groups) = ((shape.lines as u32).max(1), shape.groups as u32);
     let tiles = strips * each;
     let blocks = thread::grid_dim_x();
     let takes = each > 1;
@@ -177,9 +178,11 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const ROWS: usize>(
                 false => (group, groups, group < groups),
             };
             let publishes = has_total && part == parts - 1;
+            // There is a tile, so neither is 0; `max` tells the compiler.
+            let (strips, inner) = (strips.max(1), of.inner.max(1));
             let (number, strip) = (ticket / strips, ticket % strips);
             let line = strip as usize * shape.lines + column as usize;
-            let (outer, along) = (line / of.inner, line % of.inner);
+            let (outer, along) = (line / inner, line % inner);
             let row = (number as usize * shape.groups + group as usize) * ROWS;
             let has = line < all_lines && group < groups && row < of.extent;
             let left = if has { least(of.extent - row, ROWS) } else { 0 } as u32;

@@ -56,8 +56,10 @@ const WARPS: usize = 8;
 pub const THREADS: u32 = 32 * (WARPS as u32 + 1);
 /// Elements of a line that one warp scans, at most.
 pub const ROW: usize = 512;
-/// Adjacent lines from which on each has one thread, and elements of a line up to which it has.
-pub const WIDE: usize = 1 << 15;
+/// Adjacent lines from which on each has one thread: 128 × 128 × 10,368 of f64 takes 0.67 ms by them,
+/// 1.25 by columns.
+pub const WIDE: usize = 1 << 13;
+/// Elements of a line up to which it has one thread.
 pub const SHORT: usize = 32;
 /// Packs of a tile for each thread.
 const PACKS: usize = 4;

@@ -26,7 +26,9 @@ pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let mut line = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
     let lines = of.len();
     while line < lines {
-        let first = line / of.inner * of.extent * of.inner + line % of.inner;
+        // There is a line, so it is not 0; `max` tells the compiler.
+        let inner = of.inner.max(1);
+        let first = line / inner * of.extent * inner + line % inner;
         let mut value = of.start::<O>(line);
         let mut step = |at: usize, element: T| {
             let with = O::apply(value, O::turned(element, of.flip));

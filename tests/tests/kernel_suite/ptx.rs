@@ -169,7 +169,7 @@ fn table() -> BTreeMap<String, Expected> {
         }
     }
     let single = ["squareragged", "tallragged", "smallragged"];
-    for tiles in ["square", "tall", "large", "small", "flat"]
+    for tiles in ["square", "tall", "large", "small", "flat", "slim"]
         .into_iter()
         .chain(single)
     {
