@@ -380,6 +380,10 @@ mod tests {
             ([20_000, 40, 3], &MMA),
             ([1000, 300, 2], &DIRECT),
             ([7, 3273, 3], &DIRECT),
+            // docs/log/2026-11-27-small-doubles.md, end.
+            ([3, 69, 6], &DIRECT),
+            ([456, 3328, 8], &MMA),
+            ([17_880, 624, 8], &DIRECT),
         ] {
             assert_eq!(chosen(Type::F64, shape).0, kernel, "f64 {shape:?}");
         }
@@ -434,7 +438,6 @@ mod tests {
             (Type::F32, [192, 425, 8], 1),
             (Type::F32, [1, 7, 18_266], 1),
             (Type::F32, [100_000, 4, 2], 1),
-            (Type::F64, [3, 6579, 81], 16),
             (Type::F64, [132, 1671, 1], 1),
         ] {
             let (kernel, slicing) = chosen(ty, shape);
@@ -446,6 +449,9 @@ mod tests {
             (Type::F32, [16, 20, 3000]),
             (Type::F32, [17, 4000, 17]),
             (Type::F64, [5, 3104, 53]),
+            (Type::F64, [3, 6579, 81]),
+            (Type::F64, [4, 9566, 135]),
+            (Type::F64, [1, 39, 4]),
             (Type::F64, [3000, 120, 12]),
         ] {
             assert_ne!(chosen(ty, shape).0, &FEW, "{ty} {shape:?}");

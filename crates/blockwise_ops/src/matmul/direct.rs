@@ -1,5 +1,7 @@
 //! The tiles, teams and slices of `direct`, from a model of the launch's time.
 
+use std::ops::RangeInclusive;
+
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::direct::{AT_ONCE, DEPTH, DirectTiles, MOST, THREADS, WARPS};
 use kernels::matmul::slices::{MOST_SLICES, slice_len, sums};
@@ -95,13 +97,16 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
 }
 
 /// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
-/// elements, and a C of few tiles. 456 × 3328 × 8 takes it 9.4 µs (10.8), but 17,880 × 624 × 8 36.5
-/// (32.6), and at an odd address 8 × 5368 × 3424 55.1 (49.2).
+/// elements, long sums, and a C of few tiles, but not of very few. 456 × 3328 × 8 takes it 9.4 µs
+/// (10.8), but 17,880 × 624 × 8 36.5 (32.6), and at an odd address 8 ×
+/// 5368 × 3424 55.1 (49.2). 1000 × 300 × 2 and 50 × 2000 × 2 were not compared.
 fn slices_start_early([rows, inner, cols]: [usize; 3]) -> bool {
     let is_paired = inner.is_multiple_of(2) && cols.is_multiple_of(2);
-    is_paired && DirectTiles::Small.count(rows, cols) <= FEW_TILES
+    let tiles = DirectTiles::Small.count(rows, cols);
+    is_paired && FEW_TILES.contains(&tiles) && inner >= LONG_SUM
 }
-const FEW_TILES: usize = 128;
+const FEW_TILES: RangeInclusive<usize> = 16..=128;
+const LONG_SUM: usize = 900;
 
 /// Whether its fastest tiles, eight columns wide, would read A twice, and A is too large for the
 /// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75).
