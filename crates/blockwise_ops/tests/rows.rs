@@ -203,7 +203,7 @@ fn many_rows_are_counted_along_two_dimensions_of_the_grid() {
         grid_cap: Some(1),
         ..window
     };
-    assert_eq!(planned(7, capped), Some([1, 7, 1]));
+    assert_eq!(planned(70, capped), Some([1, 70, 1]));
     assert!(matches!(
         grid(most + 1, window),
         Err(LaunchError::TooManyBlocks { .. })
