@@ -27,7 +27,7 @@ pub(super) fn available() -> u64 {
     const KIB: u64 = 1 << 10;
     let number = |path: &str, name: &str| number(&fs::read_to_string(path).ok()?, name);
     let machine = number("/proc/meminfo", "MemAvailable:").map(|kib| kib * KIB);
-    // What is cached of files is given back.
+    // The page cache can be reclaimed, so only anonymous memory counts.
     let container = number("/sys/fs/cgroup/memory.max", "").map(|most| {
         most.saturating_sub(number("/sys/fs/cgroup/memory.stat", "anon ").unwrap_or(0))
     });

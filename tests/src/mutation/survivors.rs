@@ -10,8 +10,7 @@ type Change = (Operator, [&'static str; 2]);
 /// Mutants that survive because they do the same as the good kernel.
 #[derive(Clone, Debug)]
 pub struct Survivor {
-    /// Words of which a kernel's name contains one: its begin, or the family's name between two
-    /// underscores. Kernels in rust-cuda's form are meant only where `_raw` stands here too.
+    /// Parts of kernels' names, separated by spaces; a kernel is meant if its name contains one. Kernels in rust-cuda's form are meant only where `_raw` stands here too.
     pub kernels: &'static str,
     /// What is changed.
     pub change: Change,

@@ -98,8 +98,8 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
 
 /// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
 /// elements, long sums, and a C of few tiles, but not of very few. 456 × 3328 × 8 takes it 9.4 µs
-/// (10.8), but 17,880 × 624 × 8 36.5 (32.6), and at an odd address 8 ×
-/// 5368 × 3424 55.1 (49.2). 1000 × 300 × 2 and 50 × 2000 × 2 were not compared.
+/// (10.8), but 17,880 × 624 × 8 36.5 (32.6), and 8 × 5368 × 3424 at an odd address 55.1 (49.2).
+/// 1000 × 300 × 2 and 50 × 2000 × 2 were not compared.
 fn slices_start_early([rows, inner, cols]: [usize; 3]) -> bool {
     let is_paired = inner.is_multiple_of(2) && cols.is_multiple_of(2);
     let tiles = DirectTiles::Small.count(rows, cols);
