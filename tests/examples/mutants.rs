@@ -18,8 +18,8 @@ const COLUMNS: [(&str, Verdict); 6] = [
 
 fn main() -> ExitCode {
     let (files, jobs) = (good(), jobs::telling());
-    let first = files.iter().filter(|file| file.target == files[0].target);
-    let trials = first.flat_map(|file| trials(&file.text, &jobs, Extent::Whole));
+    let of_one_target = files.iter().filter(|file| file.target == files[0].target);
+    let trials = of_one_target.flat_map(|file| trials(&file.text, &jobs, Extent::Whole));
     let trials: Vec<_> = trials.collect();
     table(&trials);
     println!();

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How often a line is written where nothing can be overwritten.
+/// How often a line is written where standard error is no terminal.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Runs cargo and shows its progress on the standard error. True if it succeeded.
@@ -16,7 +16,7 @@ pub fn show(cargo: &mut Command) -> Result<bool, String> {
     Ok(run(cargo)?.0)
 }
 
-/// The same, with what cargo writes to its standard output.
+/// The same; also returns what cargo writes to its standard output.
 ///
 /// # Errors
 /// When cargo cannot be run.
@@ -52,13 +52,13 @@ fn run(cargo: &mut Command) -> Result<(bool, String), String> {
         }
     }
     line.end();
-    // It has ended: the channel is closed.
+    // The reader has ended: it closed the channel.
     let _ = reader.join();
     let status = child.wait().map_err(|error| format!("cargo: {error}"))?;
     Ok((status.success(), output.join().unwrap_or_default()))
 }
 
-/// Sends on each line, and each state of the bar, which ends in a carriage return.
+/// Sends each line, and each state of the progress bar, which ends in a carriage return.
 fn read(mut pipe: impl Read, lines: &Sender<String>) {
     let (mut buffer, mut line) = ([0; 4096], Vec::new());
     while let Ok(count @ 1..) = pipe.read(&mut buffer) {
@@ -96,8 +96,8 @@ impl Line {
         }
     }
 
-    /// Takes a line of cargo's: keeps what the bar says, passes on the rest but for what the bar
-    /// says too.
+    /// Takes a line of cargo's: keeps the state of its bar, drops lines that say the same as the
+    /// bar, and prints all others.
     fn take(&mut self, text: &str) {
         let plain = without_colour(text);
         if let Some(state) = state(&plain) {
@@ -130,7 +130,7 @@ impl Line {
         }
     }
 
-    /// Says what it took, if there was something to see.
+    /// Prints the time that it took, if any progress was shown.
     fn end(&self) {
         self.clear();
         if self.shown.is_some() {

@@ -11,7 +11,7 @@ use blockwise::{Buffer, Device, Permutation, Result};
 
 /// Rounds; in each, every check and a copy run once.
 const ROUNDS: usize = 31;
-/// Checks of a length on devices that have not seen it.
+/// Devices on each of which a length is checked for the first time.
 const FIRST: usize = 7;
 /// The numbers that are checked in between: more than an L2 cache holds.
 const OTHERS: u32 = (1 << 25) + 1;

@@ -55,7 +55,8 @@ impl Split {
     }
 }
 
-/// The kernels' ranges. `None` if a variable other than a record is in global memory.
+/// The kernels' and records' ranges. `None` if there is another variable in global memory, or if the
+/// text ends within one of them.
 fn places(text: &str) -> Option<Places> {
     let mut places = Places::default();
     let mut tokens = Tokens { text, at: 0 };

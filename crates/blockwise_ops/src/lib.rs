@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: all but products) take any number of
-//! dimensions and any type that they have by [`operation::array`].
+//! Every operation has a description ([`OPERATIONS`]). By it, [`operation::array`] runs any of them
+//! on arrays of any type and number of dimensions that the operation takes.
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.

@@ -1,6 +1,8 @@
 //! Runs an operation on files.
 
+mod expectation;
 mod folded;
+mod inputs;
 mod panels;
 mod rows;
 mod windows;
@@ -8,28 +10,26 @@ mod windows_check;
 mod windows_part;
 mod windows_task;
 
-use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
 use blockwise::{AnyBuffer, Device, Type};
 use blockwise_mesh::{Blocks, Mesh, Rank, ShardedMatrix, Split, parts};
-use blockwise_ops::compare::{self, Comparison, ShapeMismatch};
-use blockwise_ops::operation::{
-    self, Asked, Call, Expected, Operation, Options, Parts, Posed, Problem, Rank as Dimensions,
-    Variant,
-};
-use blockwise_ops::{AnyArray, Element, LaunchError, oracle};
+use blockwise_ops::compare::Comparison;
+use blockwise_ops::operation::{self, Call, Operation, Options, Parts, Posed, Problem, Variant};
+use blockwise_ops::{AnyArray, Element, LaunchError};
 use serde_json::json;
 
+use self::expectation::Expectation;
+use self::inputs::Inputs;
 use super::Global;
 use super::failure::Failure;
 use super::mesh;
-use super::operand::{self, ArrayOutput, Reference};
+use super::operand::ArrayOutput;
 use super::operation::Arguments;
 use super::report::Report;
 use super::seconds::{Seconds, timed};
-use crate::io::{ArrayWriter, Contents, Reader};
+use crate::io::ArrayWriter;
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let of = arguments.of;
@@ -103,132 +103,6 @@ pub(super) fn made(
     let text = format!("{}: {shape:?} {of}", output.display());
     let json = json!({ "command": command, "output": output.display().to_string(), "shape": shape, "type": of, "device": device });
     Report::new(text, json)
-}
-
-/// The operands' files.
-struct Inputs {
-    readers: Vec<Reader>,
-    shapes: Vec<Vec<usize>>,
-    /// The files' types.
-    types: Vec<Type>,
-    /// The type that is computed with.
-    ty: Type,
-}
-
-impl Inputs {
-    fn open(of: &Operation, arguments: &Arguments) -> Result<Self, Failure> {
-        let paths = arguments.inputs.iter();
-        let readers = paths.map(|path| operand::open(path));
-        Self::of(of, arguments, readers.collect::<Result<_, _>>()?)
-    }
-
-    /// The same, of files that are open already.
-    fn of(of: &Operation, arguments: &Arguments, opened: Vec<Reader>) -> Result<Self, Failure> {
-        let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
-        // All samples of a recording are taken together: it has no axis.
-        let takes_sound = matches!(of.parts, Parts::Folded(_)) && arguments.given.axis.is_none();
-        for (operand, reader) in of.operands.iter().zip(opened) {
-            let reader = match operand.rank {
-                Dimensions::Matrix | Dimensions::Matrices => reader.into_matrix(),
-                Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
-            };
-            let (shape, kind) = operand::extents(&reader);
-            types.push(match reader.contents() {
-                Contents::Recording(_) if takes_sound => kind.into(),
-                _ => operand::contents(&reader)?.stored(),
-            });
-            shapes.push(shape);
-            readers.push(reader);
-        }
-        for (at, operand) in of.operands.iter().enumerate().take(shapes.len()) {
-            let wanted = match (operand.rank, shapes[at].len()) {
-                (Dimensions::Matrix | Dimensions::Matrices, 2)
-                | (Dimensions::Matrices, 3)
-                | (Dimensions::Vector, 1) => continue,
-                (Dimensions::Matrices, _) => "a batch or a matrix",
-                (Dimensions::Matrix, _) => "a matrix",
-                (Dimensions::Vector, _) => "a vector",
-                (Dimensions::Any | Dimensions::Signal, _) => continue,
-            };
-            let wrong = operand::other_shape(&arguments.inputs[at], &shapes[at], wanted);
-            let others = (0..shapes.len()).filter(|&other| other != at);
-            return Err(others.fold(wrong, |wrong, other| {
-                wrong.more(&operand::beside(&arguments.inputs[other], &shapes[other]))
-            }));
-        }
-        let ty = (of.types)(&types, &arguments.given);
-        Ok(Self {
-            readers,
-            shapes,
-            types,
-            ty,
-        })
-    }
-
-    fn posed(&self, of: &Operation, arguments: &Arguments) -> Result<Posed, Failure> {
-        let shapes: Vec<_> = self.shapes.iter().map(Vec::as_slice).collect();
-        let posed = (of.pose)(self.ty, &shapes, &arguments.given);
-        posed.map_err(|error| match &arguments.inputs[..] {
-            [path] => operand::named(path, error),
-            paths => {
-                let names: Vec<_> = paths
-                    .iter()
-                    .map(|path| path.display().to_string())
-                    .collect();
-                Failure::new(format!("{}: {error}", names.join(" and ")))
-            }
-        })
-    }
-
-    /// Rows and columns of an operand, of a batch the rows of all its matrices.
-    fn matrix(&self, at: usize) -> [usize; 2] {
-        match self.shapes[at][..] {
-            [rows, cols] => [rows, cols],
-            [batch, rows, cols] => [batch * rows, cols],
-            _ => [1, self.shapes[at].iter().product()],
-        }
-    }
-
-    /// Some rows' elements of a matrix in some columns.
-    fn block(&self, at: usize, [rows, cols]: [Range<usize>; 2]) -> Result<AnyArray, Failure> {
-        let [_, pitch] = self.matrix(at);
-        let mut array = AnyArray::zeros(self.ty, &[rows.len(), cols.len()])?;
-        self.read_block(at, pitch, [rows, cols], array.bytes_mut())?;
-        Ok(array)
-    }
-
-    /// Some rows' elements in some columns, of rows of `pitch` elements.
-    fn read_block(
-        &self,
-        at: usize,
-        pitch: usize,
-        [rows, cols]: [Range<usize>; 2],
-        bytes: &mut [u8],
-    ) -> Result<(), Failure> {
-        // Whole rows follow each other.
-        let run = match cols.len() {
-            width if width == pitch => bytes.len(),
-            width => width * self.ty.bytes(),
-        };
-        let mut reader = self.readers[at].again();
-        reader.skip(rows.start * pitch + cols.start);
-        for bytes in bytes.chunks_mut(run.max(1)) {
-            reader.read_as(self.ty, bytes)?;
-            reader.skip(pitch - cols.len());
-        }
-        Ok(())
-    }
-
-    /// All operands, whole.
-    fn read(&self) -> Result<Vec<AnyArray>, Failure> {
-        let each = self.readers.iter().zip(&self.shapes);
-        each.map(|(reader, shape)| {
-            let mut array = AnyArray::zeros(self.ty, shape)?;
-            reader.again().read_as(self.ty, array.bytes_mut())?;
-            Ok(array)
-        })
-        .collect()
-    }
 }
 
 /// An operation on the files, as it is asked for.
@@ -374,118 +248,6 @@ impl Task<'_> {
             .and_then(|it| it.reshaped(&self.posed.result));
         Ok(result.map(|result| (result, seconds)))
     }
-}
-
-/// The reference that results are compared with.
-struct Expectation<'a> {
-    of: &'a Reference,
-    name: String,
-    reader: Reader,
-    ty: Type,
-}
-
-impl<'a> Expectation<'a> {
-    /// Opens it, if there is one; its shape must be the result's.
-    fn open(of: &'a Reference, posed: &Posed) -> Result<Option<Self>, Failure> {
-        let Some(path) = of.path() else {
-            return Ok(None);
-        };
-        let reader = operand::open(path)?;
-        let array = operand::contents(&reader)?;
-        let ty = array.stored();
-        // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps
-        // a row and a vector alike.
-        let telling = |shape: &[usize]| -> Vec<usize> {
-            let extents = shape.iter().copied();
-            extents.filter(|&extent| extent != 1).collect()
-        };
-        if telling(&posed.result) != telling(array.shape()) {
-            let mismatch = ShapeMismatch {
-                result: posed.result.clone(),
-                reference: array.shape().to_vec(),
-            };
-            return Err(Failure::from(mismatch).about(path));
-        }
-        Ok(Some(Self {
-            of,
-            name: path.display().to_string(),
-            reader,
-            ty,
-        }))
-    }
-
-    /// Compares a piece of the result: exactly, or within the errors that both may have.
-    fn compare(
-        &mut self,
-        (of, variant): (&Operation, Option<&Variant>),
-        (problem, operands): (&Problem, &[AnyArray]),
-        result: &AnyArray,
-        before: &mut [u64; 4],
-    ) -> Result<Comparison, Failure> {
-        let run = 0..result.len();
-        let asked = Asked {
-            problem,
-            inputs: operands,
-            runs: std::slice::from_ref(&run),
-            before,
-        };
-        let oracle = match variant {
-            Some(variant) => of.expected(variant, asked)?,
-            None => (of.reference)(asked)?,
-        };
-        self.within(result, |ty, _| match oracle {
-            Expected::Exact(_) => exactly(),
-            Expected::Near(near) => {
-                let unit = operand::unit_roundoff(ty);
-                let allowed = near.iter().map(|near| {
-                    // A reference adds its terms in its own way, and rounds its result.
-                    let theirs = oracle::gamma(near.terms, unit) * near.magnitude.min(f64::MAX);
-                    near.tolerance + theirs + unit * near.value.abs()
-                });
-                (
-                    Some(allowed.collect()),
-                    "what our kernels promise, and the roundings on a reference's longest path (--rtol and --atol for other references)".to_owned(),
-                )
-            }
-        })
-    }
-
-    /// Compares a piece of the result with the next piece of the reference: within the user's
-    /// tolerance, else within the one that `promised` derives from the reference's type and values;
-    /// it also says where that comes from.
-    fn within(
-        &mut self,
-        result: &AnyArray,
-        promised: impl FnOnce(Type, &AnyArray) -> (Option<Vec<f64>>, String),
-    ) -> Result<Comparison, Failure> {
-        let mut expected = AnyArray::zeros(self.ty, result.shape())?;
-        self.reader.read_as(self.ty, expected.bytes_mut())?;
-        let (tolerance, bound) = match self.of.allowed() {
-            Some([rtol, atol]) => {
-                let allowed = |at| atol + rtol * expected.number(at).to_f64().abs();
-                let allowed: Vec<f64> = (0..expected.len()).map(allowed).collect();
-                (Some(allowed), "--atol + --rtol * |reference|".to_owned())
-            }
-            None => promised(self.ty, &expected),
-        };
-        let tolerance = tolerance.map(|all: Vec<f64>| -> Vec<f64> {
-            let finite = |tolerance: f64| {
-                if tolerance.is_finite() {
-                    tolerance
-                } else {
-                    0.0
-                }
-            };
-            all.into_iter().map(finite).collect()
-        });
-        let compared = compare::any(result, &expected, tolerance.as_deref())?;
-        Ok(compared.bounded_by(bound))
-    }
-}
-
-/// The bound of results that are exact.
-fn exactly() -> (Option<Vec<f64>>, String) {
-    (None, "none: the result is exact".to_owned())
 }
 
 /// Where a result goes, piece by piece: its file, and the comparison.

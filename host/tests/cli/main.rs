@@ -8,6 +8,8 @@ mod check;
 mod chunks;
 mod command;
 mod debug;
+mod debug_extension;
+mod debug_port;
 mod devices;
 mod drivers;
 mod files;

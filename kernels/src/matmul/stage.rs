@@ -8,8 +8,8 @@
 //! The first tile along the inner extent is the partial one, padded with zeros: all others are
 //! whole, and their copies need no guard. Copies for rows of A and columns of B beyond the matrices
 //! read the last row or columns instead, so that none reads outside; those products are never
-//! stored. Single elements beyond the columns are zeros, and nothing is read: copies of one element
-//! by many lanes take turns.
+//! stored. Only single elements beyond B's columns are zeros, without a read: clamped, many lanes
+//! would copy the last element of the row, one after the other.
 
 use cuda_std::prelude::*;
 
@@ -44,7 +44,7 @@ pub(super) struct Copies<'a> {
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: usize,
     b_inner: usize,
-    /// Whether copies from B read: in single elements only if this thread's column exists.
+    /// Whether copies from B read: vectors always, single elements only if their column exists.
     b_exists: bool,
     /// Where the first copy goes in the first stage.
     a_slot: u32,
@@ -84,7 +84,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Starts the copies of the tile at `k` into the stage `stage` bytes after the first one. With
-    /// `len`, only the first N elements of the inner extent exist in it; without, all do.
+    /// `len`, only the first `len` inner elements of the tile exist; without, all do.
     ///
     /// # Safety
     /// The operands have the sizes of their extents, the tile ends within the inner extent, and no

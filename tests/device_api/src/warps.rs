@@ -10,13 +10,13 @@ const ALL: u32 = u32::MAX;
 
 macro_rules! shuffles {
     ($name:ident, $t:ty) => {
-        /// One warp; 8 columns of `(value, in range)`: down, up, idx, xor by `b` in segments of
-        /// `width`, each as a pair in `out` and `in_range`.
+        /// One warp; 4 columns in each output: shuffles down, up, idx, xor by `b` in segments of
+        /// `width`. `out` gets the values, `in_range` whether each source lane was in range.
         #[kernel]
         pub unsafe fn $name(values: &[$t], b: u32, width: u32, out: *mut $t, in_range: *mut u32) {
             let lane = thread::thread_idx_x();
             let value = values[lane as usize];
-            // SAFETY: all 32 lanes are here; the rest is the crate's rule.
+            // SAFETY: all 32 lanes are here; sizes and shape are the crate's safety section.
             unsafe {
                 let results = [
                     warp::warp_shuffle_down(ALL, value, b, width),
@@ -112,7 +112,7 @@ pub unsafe fn neighbour_by_sync_warp(values: &[u32], out: *mut u32) {
     // SAFETY: all 32 lanes are here, each writes its own slot.
     unsafe {
         line.add(lane as usize).write(values[lane as usize]);
-        // Every lane's write before its neighbour's read.
+        // Orders every lane's write of its slot before its neighbour's read of it.
         warp::sync_warp(ALL);
         put(out, lane, 1, 0, line.add((lane as usize + 1) % 32).read());
     }

@@ -158,7 +158,7 @@ pub fn conversions(t: i32) -> Vec<String> {
     ]
 }
 
-/// A text over several lines, of one call of `print!`.
+/// A text of several lines, for one call of `print!`.
 pub fn several_lines(t: u32) -> String {
     text(format_args!(
         "begin {t}\n{:#?}\nend {t}\n",
@@ -188,7 +188,7 @@ pub enum Printed {
     SeveralLines,
     /// [`long_line`] of the given length.
     LongLine,
-    /// Arguments that are no text yet: thread, half of it and a `%`, and a letter.
+    /// One `println!` with arguments of its own: the thread, half of it with a `%`, and a letter.
     Directly,
     /// An empty line, nothing, and a text with a zero in it.
     Edges,

@@ -315,7 +315,7 @@ fn atomics_lose_nothing_across_blocks() {
     }
 }
 
-/// What `f` of the documentation gives for each column, on the host.
+/// The columns of `float_functions_f32` and `_f64`, by the host's functions.
 macro_rules! float_columns {
     ($t:ty, $x:expr, $y:expr) => {{
         let (x, y): ($t, $t) = ($x, $y);

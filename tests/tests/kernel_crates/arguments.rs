@@ -1,4 +1,4 @@
-//! What a kernel is given, and memory of types of one's own.
+//! Arguments of every kind (structs, slices, pointers, many), and buffers of a crate's own types.
 
 use super::*;
 use blockwise_tests::bench::{blocks, threads};
@@ -189,7 +189,8 @@ fn memory_moves() {
     let before: Vec<u64> = (0..8 * 33).map(|i| i * 0x0101_0101_0101).collect();
     let mut after = before.clone();
     for (own, old) in after.chunks_mut(8).zip(before.chunks(8)) {
-        // The ends, then places 1 to 4 one further.
+        // Of a thread's eight words, 1 to 4 move to 2 to 5, then the low half of 5 is filled with
+        // 0x5A; 1 moves to 6 and leaves 0; 6 moves to 0; 7 becomes the sum of 0 and 7.
         own[2..6].copy_from_slice(&old[1..5]);
         own[5] = own[5] & !0xFFFF_FFFF | 0x5A5A_5A5A;
         own[6] = old[1];

@@ -114,8 +114,8 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
     })
 }
 
-/// What to do when a GPU cannot be opened because of this call, in one line. The driver shows
-/// `count` GPUs; `hidden` if a variable decides which.
+/// What to do about a call that failed while GPU `ordinal` was opened, in one line. The driver shows
+/// `count` GPUs; `hidden` says that CUDA_VISIBLE_DEVICES decides which.
 pub(super) fn opening_hint(
     failure: Failure,
     ordinal: usize,

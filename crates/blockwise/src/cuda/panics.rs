@@ -16,7 +16,7 @@ use crate::Error;
 /// Receives the panics of one module.
 pub(super) struct Listener {
     module: Arc<Module>,
-    /// A [`Report`], as words. Under a lock, because the GPU writes to it.
+    /// A [`Report`], as words, which the GPU writes. The lock is between threads of the host.
     report: Mutex<LockedBuffer<u32>>,
     /// The kernels that have not been waited for, each with its stream.
     kernels: Mutex<Vec<(usize, Arc<str>)>>,
@@ -63,7 +63,7 @@ impl Listener {
     /// Registers a kernel that is about to start in a stream.
     pub(super) fn starts(&self, stream: &Stream, kernel: &Arc<str>) {
         let mut kernels = lock(&self.kernels);
-        let stream = name(stream);
+        let stream = id(stream);
         let known =
             |(other, name): &(usize, Arc<str>)| *other == stream && Arc::ptr_eq(name, kernel);
         if !kernels.iter().any(known) {
@@ -79,12 +79,12 @@ impl Listener {
         state == Report::WRITTEN
     }
 
-    /// All kernels of a stream have finished.
+    /// Forgets the kernels of a stream: all have finished.
     pub(super) fn ended(&self, stream: &Stream) {
-        lock(&self.kernels).retain(|(other, _)| *other != name(stream));
+        lock(&self.kernels).retain(|(other, _)| *other != id(stream));
     }
 
-    /// The panic of a kernel.
+    /// The report as an error, if a kernel has panicked. It names each kernel that may have.
     pub(super) fn panic(&self) -> Option<Error> {
         if !self.has_panic() {
             return None;
@@ -108,8 +108,8 @@ impl Listener {
     }
 }
 
-/// Identifies a stream.
-fn name(stream: &Stream) -> usize {
+/// A number for each stream.
+fn id(stream: &Stream) -> usize {
     stream.as_inner() as usize
 }
 

@@ -16,7 +16,7 @@ use super::{answer, driver_error, queue};
 use crate::backend::{Callable, Program, Queue};
 use crate::{Error, Result};
 
-/// Number of argument pointers of a launch that need no allocation.
+/// Up to this many arguments, a launch keeps their pointers on the stack.
 const FEW_ARGUMENTS: usize = 32;
 
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl Program for CudaProgram {
 pub(super) struct CudaFunction {
     function: CUfunction,
     pub(super) name: Arc<str>,
-    /// The dynamic shared memory that a launch may use, as last requested.
+    /// The dynamic shared memory that a launch may use: the most that was requested so far.
     shared_bytes: AtomicU32,
     /// Whether its launches may start before the kernel before them has ended.
     starts_early: bool,

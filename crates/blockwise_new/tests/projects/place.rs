@@ -6,21 +6,21 @@ use std::process::{Command, Output};
 
 use crate::repository;
 
-/// A folder that the next run finds again: then only the projects themselves are compiled. The
-/// tests of `cuda_builder` use the same, with the same settings.
+/// A folder that stays from run to run, so that only the projects themselves are compiled again.
+/// Tests of `cuda_builder` (`build/embedding.rs`) use it too, with the same settings.
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
 }
 
 impl Place {
-    /// Without these projects of an earlier run.
+    /// The folder; what an earlier run left of these projects is removed.
     pub(crate) fn new(projects: &[&str]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects of mine");
         let place = Place { folder };
         for project in projects {
             let _ = fs::remove_dir_all(place.folder.join(project));
         }
-        // `core` is there already when the repository's own kernels are.
+        // The repository's own kernels need `core` too: it is compiled once for both.
         let shared = repository().join("target/cuda-builder");
         let link = place.folder.join("target/cuda-builder");
         fs::create_dir_all(&shared).unwrap();
@@ -36,7 +36,7 @@ impl Place {
         self.command(project, arguments).output().unwrap()
     }
 
-    /// The same, to be changed before it runs.
+    /// The command of [`cargo`](Self::cargo), before it runs.
     pub(crate) fn command(&self, project: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO"));
         for (name, _) in std::env::vars_os() {
@@ -48,8 +48,8 @@ impl Place {
         command.current_dir(project).args(arguments);
         if arguments[0] != "fmt" {
             command.env("CARGO_NET_OFFLINE", "true");
-            // None changes what a test sees. Optimised, the emulator and the builder take longer to
-            // compile than all these projects to build and run.
+            // No setting below changes what a test sees. Optimised, the emulator and the builder take
+            // longer to compile than all these projects to build and run.
             command.env("CARGO_PROFILE_DEV_DEBUG", "false");
             for setting in [
                 "ptx_emulator.opt-level=0",
@@ -63,7 +63,7 @@ impl Place {
         command
     }
 
-    /// All that cargo says, without a warning.
+    /// Runs cargo, which must succeed without a warning; returns all that it says.
     #[track_caller]
     pub(crate) fn passes(&self, project: &Path, arguments: &[&str]) -> String {
         let output = self.cargo(project, arguments);

@@ -9,7 +9,7 @@ use super::{PITCHED, extents};
 use crate::operation::{Operands, Options, Plan, Problem, Task};
 use crate::{LaunchError, matrix_len};
 
-/// The launch that copies A and B.
+/// The launch that copies A and B; B alone if the problem has no rows.
 pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [rows, inner, cols] = extents(task.problem);
     let widest = if rows > 0 { inner.max(cols) } else { cols };
@@ -25,6 +25,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
 
 /// Memory for the copies.
 pub(super) struct Copies {
+    /// Without rows of A if only B is copied.
     problem: Problem,
     a: AnyBuffer,
     b: AnyBuffer,
@@ -45,14 +46,14 @@ impl Copies {
         })
     }
 
-    /// Of B alone: threads of `sliced` read single elements of A, but vectors of B.
+    /// Allocates memory for a copy of B alone: threads of `sliced` read single elements of A, but vectors of B.
     pub(super) fn of_b(device: &Device, problem: &Problem) -> Result<Self, LaunchError> {
         let mut problem = *problem;
         problem.extents[0] = 0;
         Self::of_both(device, &problem)
     }
 
-    /// Starts the copy.
+    /// Starts the copies, and returns them; without an inner extent there is nothing to copy.
     pub(super) fn enqueue(
         &mut self,
         on: (&Device, Option<&Stream>),

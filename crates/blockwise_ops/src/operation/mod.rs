@@ -12,6 +12,7 @@
 
 mod axis;
 mod call;
+mod entry;
 mod fold;
 mod held;
 mod order;
@@ -30,17 +31,16 @@ use crate::array::AnyArray;
 pub use crate::launch::On;
 pub use axis::Axis;
 pub use call::{Call, Choice, Reason, array, choose, enqueue, plan, run};
+pub use entry::{Kernel, LaunchFn, Operands, Takes, kernel, words};
 pub use fold::{Fold, Reduction};
 pub use held::{Held, Hold};
 pub use parts::in_parts;
 pub use problem::{Given, Lens, Posed, Problem, Work};
-pub use variant::{
-    Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant, kernel, words,
-};
+pub use variant::{Options, Plan, Task, Tier, Variant};
 
 pub(crate) use call::enqueue_part;
+pub(crate) use entry::{raw_kernel, raw_words};
 pub(crate) use order::order;
-pub(crate) use variant::{raw_kernel, raw_words};
 
 /// Poses a problem from the type of the computation, the operands' shapes, and the settings.
 pub type Pose = fn(Type, &[&[usize]], &Given) -> Result<Posed, LaunchError>;

@@ -26,15 +26,15 @@ pub struct Matrix<'a, T: Plain> {
     elements: PhantomData<&'a [T]>,
 }
 
-/// The most rows, and the most columns, so that `tiles_x` and `tiles_y` need no other bound.
+/// The most rows, and the most columns: LLVM then drops the bound in `tiles_x` and `tiles_y`.
 pub(super) const MOST: usize = isize::MAX as usize;
 
 impl<'a, T: Plain> Matrix<'a, T> {
-    /// The matrix, for as long as the borrow of `launch`.
+    /// A matrix that lives as long as the borrow of `launch`.
     ///
     /// # Safety
-    /// `first` points to `rows · cols` initialised elements, a product that does not overflow,
-    /// which are not written meanwhile. Neither `rows` nor `cols` exceeds `isize::MAX`, even if the
+    /// `first` points to `rows · cols` initialised elements, which nothing writes while the matrix
+    /// lives. The product does not overflow. Neither `rows` nor `cols` exceeds `isize::MAX`, even if the
     /// other one is 0.
     #[doc(hidden)]
     #[inline(always)]

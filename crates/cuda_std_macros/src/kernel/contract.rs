@@ -5,9 +5,10 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, Type, parse_quote};
 
+use super::host::Names;
 use super::kind::{Kind, View, named};
 use super::parameter::Parameter;
-use super::rule::{Dimensions, Names, Tree};
+use super::rule::{Dimensions, Tree};
 use super::{Kernel, variable};
 use crate::tokens;
 

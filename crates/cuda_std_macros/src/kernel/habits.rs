@@ -12,8 +12,8 @@ use super::kind::{self, Kind};
 use super::parameter::Parameter;
 use crate::tokens;
 
-/// Refuses them, with the line to write. A name that the body binds in another way is left to the
-/// compiler.
+/// Refuses such lines; the error has the line to write instead. A name that the body binds twice is
+/// left to the compiler.
 pub(super) fn check(parameters: &[Parameter<'_>], body: &syn::Block) -> Result<()> {
     for parameter in parameters {
         if let Some(message) = unsized_parameter(parameter, parameters) {
@@ -66,7 +66,7 @@ fn pair_message(block: &Ident) -> String {
     )
 }
 
-/// The message for a type of cuda_std's whose size is not there, or no constant.
+/// The message for a parameter whose type lacks its size, or has a parameter for one.
 fn unsized_parameter(of: &Parameter<'_>, parameters: &[Parameter<'_>]) -> Option<String> {
     let name = &of.name;
     let (kind, arguments) = kind::named(of.ty)?;
@@ -79,7 +79,7 @@ fn unsized_parameter(of: &Parameter<'_>, parameters: &[Parameter<'_>]) -> Option
             "a block stores an `OutMatrix` in tiles, whose rows and columns are in its type: `mut {name}: OutMatrix<{element}, 16, 16>`"
         ));
     }
-    let array = nested(of)?;
+    let array = array_of(of)?;
     let element = tokens::of_type(array.elem.to_token_stream());
     let length = word(&array.len)?;
     let is_parameter = parameters.iter().any(|other| other.name == *length);
@@ -90,8 +90,8 @@ fn unsized_parameter(of: &Parameter<'_>, parameters: &[Parameter<'_>]) -> Option
     })
 }
 
-/// The array of `Shared<[T; N]>`.
-fn nested<'a>(of: &Parameter<'a>) -> Option<&'a syn::TypeArray> {
+/// The array in a type of shared memory, such as `[T; N]` of `Shared<[T; N]>`.
+fn array_of<'a>(of: &Parameter<'a>) -> Option<&'a syn::TypeArray> {
     match &of.kind {
         Kind::Static {
             first: Type::Array(array),
@@ -104,7 +104,7 @@ fn nested<'a>(of: &Parameter<'a>) -> Option<&'a syn::TypeArray> {
 /// The message for `tile.write(block, |row, col| ..)`.
 fn rows_message(name: &Ident, parameters: &[Parameter<'_>]) -> Option<String> {
     let of = parameters.iter().find(|other| other.name == *name)?;
-    let rows = nested(of)?;
+    let rows = array_of(of)?;
     let Type::Array(cols) = &*rows.elem else {
         return None;
     };
@@ -119,6 +119,7 @@ fn rows_message(name: &Ident, parameters: &[Parameter<'_>]) -> Option<String> {
     ))
 }
 
+/// A line that may be one of the habits: whether it is, the names' bindings decide.
 enum Found {
     /// `tile.write(block, |row, col| ..)`.
     Rows { array: Ident, whole: TokenStream },
@@ -134,7 +135,7 @@ enum Found {
         at: String,
         whole: TokenStream,
     },
-    /// `let (x, y) = block.thread();`.
+    /// `let (x, y) = block.thread();` or `block.index()`.
     Pair { block: Ident, whole: TokenStream },
 }
 

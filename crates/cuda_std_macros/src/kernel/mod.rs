@@ -9,12 +9,14 @@ mod contract;
 mod device;
 mod habits;
 mod handle;
+mod host;
 mod indices;
 mod instances;
 mod kind;
 mod launch;
 mod options;
 mod parameter;
+mod reader;
 mod record;
 mod refused;
 mod rule;
@@ -34,7 +36,8 @@ use crate::{cuda_std, symbols, tokens};
 use instances::Instance;
 use options::Options;
 use parameter::Parameter;
-use rule::{Reader, Tree};
+use reader::Reader;
+use rule::Tree;
 
 /// The first step: finds cuda_std, whose macro calls the second.
 pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {

@@ -19,7 +19,9 @@ use super::super::operation::Arguments;
 use super::super::report::Report;
 use super::super::seconds::{Seconds, timed};
 use super::super::{Global, mesh, progress};
-use super::{Expectation, Inputs, exactly, made};
+use super::expectation::{Expectation, exactly};
+use super::inputs::Inputs;
+use super::made;
 use crate::io::Reader;
 
 /// What is folded, of the files.

@@ -4,7 +4,8 @@ use blockwise::Type;
 use blockwise_mesh::{Blocks, Grid, Mesh, Rank, ShardedMatmulOptions, ShardedMatrix};
 use blockwise_ops::{AnyArray, Float};
 
-use super::{Inputs, Task};
+use super::Task;
+use super::inputs::Inputs;
 use crate::cli::failure::Failure;
 use crate::cli::mesh;
 use crate::cli::operand;

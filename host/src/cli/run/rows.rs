@@ -10,7 +10,9 @@ use blockwise_ops::operation::{self, Options, Posed, Problem};
 use blockwise_ops::pipeline;
 use serde_json::json;
 
-use super::{Expectation, Inputs, Sink, Task, made};
+use super::expectation::Expectation;
+use super::inputs::Inputs;
+use super::{Sink, Task, made};
 use crate::cli::Global;
 use crate::cli::chosen::Chosen;
 use crate::cli::failure::Failure;

@@ -1,4 +1,4 @@
-//! A reduction is a barrier.
+//! A reduction is a barrier, which a closure of `fill` must not contain.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

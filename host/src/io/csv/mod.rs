@@ -9,15 +9,21 @@
 //!
 //! An array without elements is a comment: `# shape (0, 3)`.
 
+mod cell;
+mod text;
+
 use std::fmt::Debug;
 use std::io::Write;
-use std::str::Utf8Error;
 
 use blockwise::Type;
 
+use self::cell::{SEPARATOR, advice, is_kept, is_name, mistyped, number, shown};
+use self::text::{line_of, no_text, without_comments};
 use super::array::ArrayReader;
 use super::error::Problem;
 use super::memory;
+
+pub(super) use self::text::begins;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
@@ -61,34 +67,6 @@ enum Values {
     Floats(Vec<f64>),
     Integers(Vec<i64>),
     Unsigned(Vec<u64>),
-}
-
-/// Refuses the first bytes of what is no text.
-pub(super) fn begins(start: &[u8]) -> Result<(), Problem> {
-    match std::str::from_utf8(start) {
-        // A character may be cut at the end.
-        Err(error) if error.error_len().is_some() => Err(no_text(start, error)),
-        _ if start.len() > 1 && start.iter().all(|&byte| byte == 0) => {
-            Err(Problem::new("the file begins with zeros, and a .csv is text").hint(NO_TEXT))
-        }
-        _ => Ok(()),
-    }
-}
-
-const NO_TEXT: &str = "samples without a header need `sox -t raw -r RATE -e signed -b BITS -c CHANNELS IN OUT.wav`, numbers `numpy.save('x.npy', numpy.fromfile('IN', dtype))`";
-
-fn no_text(bytes: &[u8], error: Utf8Error) -> Problem {
-    let problem = Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()));
-    match bytes {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-            problem.hint("it looks like UTF-16: save it as UTF-8")
-        }
-        // Text, except for some characters.
-        _ if !bytes.contains(&0) => {
-            problem.hint("save it as UTF-8: `iconv -f latin1 -t utf-8`, if it is Latin-1")
-        }
-        _ => problem.hint(NO_TEXT),
-    }
 }
 
 fn decode(bytes: &[u8]) -> Result<Table, Problem> {
@@ -207,44 +185,6 @@ fn push_parsed<T: std::str::FromStr>(numbers: &mut Option<Vec<T>>, cell: &str) {
     });
 }
 
-/// The text without comments: what follows a `#` outside quotes. Line numbers do not change.
-fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
-    if !text.contains('#') {
-        return text.into();
-    }
-    let (mut quoted, mut comment) = (false, false);
-    let mut is_kept = |(at, character): &(usize, char)| {
-        match character {
-            '\n' | '\r' => comment = false,
-            '#' if !quoted && !is_fault(&text[..*at], &text[*at..]) => comment = true,
-            '"' if !comment => quoted = !quoted,
-            _ => {}
-        }
-        !comment
-    };
-    let plain: String = text
-        .char_indices()
-        .filter(|at| is_kept(at))
-        .map(|(_, character)| character)
-        .collect();
-    let lines = plain.split('\n').map(|line| match line.trim() {
-        "" => "",
-        _ => line,
-    });
-    lines.collect::<Vec<_>>().join("\n").into()
-}
-
-/// Whether a text begins with a spreadsheet's error value, or with what older C libraries of
-/// Windows write behind `1.` for no finite number.
-fn is_fault(before: &str, text: &str) -> bool {
-    const FAULTS: [&str; 9] = [
-        "#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!",
-    ];
-    const NOT_FINITE: [&str; 4] = ["#INF", "#IND", "#QNAN", "#SNAN"];
-    FAULTS.iter().any(|fault| text.starts_with(fault))
-        || before.ends_with('.') && NOT_FINITE.iter().any(|fault| text.starts_with(fault))
-}
-
 /// How an array without elements is written.
 pub(super) fn empty(shape: &[usize]) -> String {
     match shape {
@@ -271,100 +211,6 @@ fn empty_shape(bytes: &[u8]) -> Option<([usize; 2], bool)> {
         [rows, columns] if rows == 0 || columns == 0 => Some(([rows, columns], true)),
         _ => None,
     }
-}
-
-/// The cell that makes a first row of names one of numbers instead: letters took the place of
-/// digits in it. Beside words a letter and digits are a name too (`time,O2`), with a point never.
-fn mistyped(row: &csv::StringRecord) -> Option<&str> {
-    let is_mistyped = |cell: &str| {
-        let digits = cell.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
-        cell.contains(|character: char| character.is_ascii_digit()) && digits.parse::<f64>().is_ok()
-    };
-    let beside_words = row.iter().any(|cell| !is_mistyped(cell));
-    row.iter()
-        .find(|cell| is_mistyped(cell) && (cell.contains('.') || !beside_words))
-}
-
-/// Whether a cell of the first row can be a column's name.
-fn is_name(cell: &str) -> bool {
-    const NO_NAMES: [&str; 14] = [
-        "na", "n/a", "null", "none", "nil", "missing", "nothing", "nat", "inf32", "inf16", "nan32",
-        "nan16", "true", "false",
-    ];
-    cell.starts_with(|first: char| first.is_alphabetic() || first == '_')
-        && cell.parse::<f64>().is_err()
-        && !NO_NAMES.contains(&cell.to_ascii_lowercase().as_str())
-}
-
-/// The line of a record, from 1. The reader's own count does not include blank lines just before
-/// the record.
-fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
-    let before = position.map_or(0, |position| position.byte() as usize);
-    let blank = text.as_bytes()[before..]
-        .iter()
-        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-        .count();
-    let newlines = text[..before + blank]
-        .replace("\r\n", "\n")
-        .matches(['\r', '\n'])
-        .count();
-    newlines + 1
-}
-
-fn number(cell: &str) -> Result<f64, String> {
-    match cell.parse::<f64>() {
-        _ if cell.is_empty() => Err("the cell is empty".to_owned()),
-        Err(_) => Err(format!("`{}` is no number", shown(cell))),
-        Ok(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
-            let most = f64::MAX;
-            Err(format!("`{}` is beyond float64's {most:e}", shown(cell)))
-        }
-        Ok(value) => Ok(value),
-    }
-}
-
-const SEPARATOR: &str =
-    "cells end with a comma: numpy.savetxt(.., delimiter=','), R's write.csv, not write.csv2";
-
-/// What to do about a cell that is not a number.
-fn advice(cell: &str) -> &'static str {
-    let is_part = |last| cell.trim_end_matches(')').ends_with(last);
-    if cell.starts_with('%') {
-        "begin a comment with `#`"
-    } else if cell.contains('\0') {
-        "it looks like UTF-16: save it as UTF-8"
-    } else if cell.parse::<f64>().is_ok_and(f64::is_infinite) {
-        "scale the numbers"
-    } else if cell.contains(".#") {
-        "write numbers that are not finite as inf, -inf and nan"
-    } else if cell.starts_with("sep=") {
-        "leave this line out: only Excel reads it"
-    } else if cell.contains(['+', '-']) && (is_part("i") || is_part("j") || is_part("im")) {
-        "complex numbers: write their real and their imaginary parts into files of their own"
-    } else if cell.contains([';', '\t', ' ', '|']) {
-        SEPARATOR
-    } else if cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
-        "write numbers with a decimal point, and nothing between thousands"
-    } else if ["true", "false"].contains(&cell.to_ascii_lowercase().as_str()) {
-        "write 1 and 0"
-    } else if cell.contains(|character: char| character.is_ascii_digit()) {
-        "write numbers as -1.5 or 2e-3: no units, no other signs, no dates"
-    } else {
-        "every cell is to be a number; fill or leave out what is missing"
-    }
-}
-
-/// Whether float64 represents an integer exactly. Other numbers may be rounded, as everywhere.
-fn is_kept(cell: &str, value: f64) -> bool {
-    let digits = cell.trim_start_matches(['+', '-']);
-    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
-    !is_integer || value.abs() < 1e15 || digits.parse() == Ok(value.abs() as u128)
-}
-
-/// The beginning of a cell, as a message shows it.
-fn shown(cell: &str) -> String {
-    let start = cell.chars().take(40);
-    start.flat_map(char::escape_debug).collect()
 }
 
 fn ragged_or(text: &str, has_comments: bool, error: &csv::Error) -> Problem {

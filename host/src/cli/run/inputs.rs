@@ -1,0 +1,146 @@
+//! The operands' files.
+
+use std::ops::Range;
+
+use blockwise::Type;
+use blockwise_ops::AnyArray;
+use blockwise_ops::operation::{Operation, Parts, Posed, Rank as Dimensions};
+
+use crate::cli::failure::Failure;
+use crate::cli::operand;
+use crate::cli::operation::Arguments;
+use crate::io::{Contents, Reader};
+
+/// The operands' files, with what is known before their elements are read.
+pub(super) struct Inputs {
+    pub(super) readers: Vec<Reader>,
+    pub(super) shapes: Vec<Vec<usize>>,
+    /// The files' types.
+    pub(super) types: Vec<Type>,
+    /// The type that is computed with.
+    pub(super) ty: Type,
+}
+
+impl Inputs {
+    pub(super) fn open(of: &Operation, arguments: &Arguments) -> Result<Self, Failure> {
+        let paths = arguments.inputs.iter();
+        let readers = paths.map(|path| operand::open(path));
+        Self::of(of, arguments, readers.collect::<Result<_, _>>()?)
+    }
+
+    /// The same, of files that are open already.
+    pub(super) fn of(
+        of: &Operation,
+        arguments: &Arguments,
+        opened: Vec<Reader>,
+    ) -> Result<Self, Failure> {
+        let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        // All samples of a recording are taken together: it has no axis.
+        let takes_sound = matches!(of.parts, Parts::Folded(_)) && arguments.given.axis.is_none();
+        for (operand, reader) in of.operands.iter().zip(opened) {
+            let reader = match operand.rank {
+                Dimensions::Matrix | Dimensions::Matrices => reader.into_matrix(),
+                Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
+            };
+            let (shape, kind) = operand::extents(&reader);
+            types.push(match reader.contents() {
+                Contents::Recording(_) if takes_sound => kind.into(),
+                _ => operand::contents(&reader)?.stored(),
+            });
+            shapes.push(shape);
+            readers.push(reader);
+        }
+        for (at, operand) in of.operands.iter().enumerate().take(shapes.len()) {
+            let wanted = match (operand.rank, shapes[at].len()) {
+                (Dimensions::Matrix | Dimensions::Matrices, 2)
+                | (Dimensions::Matrices, 3)
+                | (Dimensions::Vector, 1) => continue,
+                (Dimensions::Matrices, _) => "a batch or a matrix",
+                (Dimensions::Matrix, _) => "a matrix",
+                (Dimensions::Vector, _) => "a vector",
+                (Dimensions::Any | Dimensions::Signal, _) => continue,
+            };
+            let wrong = operand::other_shape(&arguments.inputs[at], &shapes[at], wanted);
+            let others = (0..shapes.len()).filter(|&other| other != at);
+            return Err(others.fold(wrong, |wrong, other| {
+                wrong.more(&operand::beside(&arguments.inputs[other], &shapes[other]))
+            }));
+        }
+        let ty = (of.types)(&types, &arguments.given);
+        Ok(Self {
+            readers,
+            shapes,
+            types,
+            ty,
+        })
+    }
+
+    pub(super) fn posed(&self, of: &Operation, arguments: &Arguments) -> Result<Posed, Failure> {
+        let shapes: Vec<_> = self.shapes.iter().map(Vec::as_slice).collect();
+        let posed = (of.pose)(self.ty, &shapes, &arguments.given);
+        posed.map_err(|error| match &arguments.inputs[..] {
+            [path] => operand::named(path, error),
+            paths => {
+                let names: Vec<_> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                Failure::new(format!("{}: {error}", names.join(" and ")))
+            }
+        })
+    }
+
+    /// Rows and columns of an operand, of a batch the rows of all its matrices.
+    pub(super) fn matrix(&self, at: usize) -> [usize; 2] {
+        match self.shapes[at][..] {
+            [rows, cols] => [rows, cols],
+            [batch, rows, cols] => [batch * rows, cols],
+            _ => [1, self.shapes[at].iter().product()],
+        }
+    }
+
+    /// Some rows' elements of a matrix in some columns.
+    pub(super) fn block(
+        &self,
+        at: usize,
+        [rows, cols]: [Range<usize>; 2],
+    ) -> Result<AnyArray, Failure> {
+        let [_, pitch] = self.matrix(at);
+        let mut array = AnyArray::zeros(self.ty, &[rows.len(), cols.len()])?;
+        self.read_block(at, pitch, [rows, cols], array.bytes_mut())?;
+        Ok(array)
+    }
+
+    /// Some rows' elements in some columns, of rows of `pitch` elements.
+    pub(super) fn read_block(
+        &self,
+        at: usize,
+        pitch: usize,
+        [rows, cols]: [Range<usize>; 2],
+        bytes: &mut [u8],
+    ) -> Result<(), Failure> {
+        // Whole rows follow each other.
+        let run = match cols.len() {
+            width if width == pitch => bytes.len(),
+            width => width * self.ty.bytes(),
+        };
+        let mut reader = self.readers[at].again();
+        reader.skip(rows.start * pitch + cols.start);
+        for bytes in bytes.chunks_mut(run.max(1)) {
+            reader.read_as(self.ty, bytes)?;
+            reader.skip(pitch - cols.len());
+        }
+        Ok(())
+    }
+
+    /// All operands, whole.
+    pub(super) fn read(&self) -> Result<Vec<AnyArray>, Failure> {
+        let each = self.readers.iter().zip(&self.shapes);
+        each.map(|(reader, shape)| {
+            let mut array = AnyArray::zeros(self.ty, shape)?;
+            reader.again().read_as(self.ty, array.bytes_mut())?;
+            Ok(array)
+        })
+        .collect()
+    }
+}
