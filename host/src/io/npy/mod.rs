@@ -94,6 +94,8 @@ fn rows_first(elements: &[u8], shape: &[usize], item: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use blockwise::Type;
+
     use super::header::ALIGNMENT;
     use super::*;
 
