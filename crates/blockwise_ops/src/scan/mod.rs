@@ -16,6 +16,7 @@ use crate::operation::{
 pub static SCAN: Operation = Operation {
     name: "scan",
     about: "Running sums, minima or maxima",
+    example: "x.npy -o running.npy",
     operands: &[Operand {
         name: "input",
         about: "The array (.npy or .csv); without --axis all of it, row after row",
