@@ -80,6 +80,14 @@ impl Evaluated {
             Self::Float(value) => value,
         }
     }
+
+    /// As text; an integer also in hexadecimal.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Integer(value) if value > 9 => format!("{value} ({value:#x})"),
+            value => value.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Evaluated {

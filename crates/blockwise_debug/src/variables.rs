@@ -119,7 +119,7 @@ impl Debuggee {
         }
         let value = expression.value(&self.scope(frame))?;
         let ty = value.type_name();
-        Ok(json!({ "result": text_of(value), "type": ty, "variablesReference": 0 }))
+        Ok(json!({ "result": value.text(), "type": ty, "variablesReference": 0 }))
     }
 
     /// The bytes that an expression names, for a data breakpoint.
@@ -304,9 +304,9 @@ impl Debuggee {
             let size = parameter.bytes.len() as u32;
             let value = match (size, parameter.element) {
                 (_, Some(element)) if element.size() == size => {
-                    text_of(element.value(&parameter.bytes))
+                    element.value(&parameter.bytes).text()
                 }
-                (1..=8, _) => text_of(Element::Unsigned(size).value(&parameter.bytes)),
+                (1..=8, _) => Element::Unsigned(size).value(&parameter.bytes).text(),
                 _ => format!("{:02x?}", parameter.bytes),
             };
             variable(&parameter.name, value)
@@ -398,7 +398,7 @@ impl Debuggee {
         Some(
             match named.is_shared() && self.written.lacks(self.replay.at(), block, address, size) {
                 true => "never written".to_owned(),
-                false => text_of(named.element.value(&bytes)),
+                false => named.element.value(&bytes).text(),
             },
         )
     }
@@ -464,17 +464,9 @@ fn variable(name: &str, value: String) -> Value {
     json!({ "name": name, "value": value, "evaluateName": name, "variablesReference": 0 })
 }
 
-/// A value as text; an integer also in hexadecimal.
-pub(crate) fn text_of(value: Evaluated) -> String {
-    match value {
-        Evaluated::Integer(value) if value > 9 => format!("{value} ({value:#x})"),
-        value => value.to_string(),
-    }
-}
-
 /// The possible interpretations of a register's bits.
 fn bits(width: u32, value: u64) -> String {
-    let number = text_of(Evaluated::Integer(value.into()));
+    let number = Evaluated::Integer(value.into()).text();
     let float = match width {
         1 => return (value != 0).to_string(),
         32 => f64::from(f32::from_bits(value as u32)),

@@ -56,14 +56,13 @@ pub(super) fn are_chosen(options: &Options) -> bool {
 
 fn works(options: &Options) -> Vec<Work> {
     let sizes = &options.sizes;
-    let sums = sizes.pick(false, &[[1000], [1 << 20]], &[[1000], [1 << 30]]);
-    let convs = sizes.pick(false, &[[1 << 20, 31]], &[[1 << 30, 31]]);
-    let sums = sums.into_iter().map(|[elements]| (elements, None));
-    let convs = convs
-        .into_iter()
-        .map(|[elements, taps]| (elements, Some(taps)));
-    sums.chain(convs)
-        .map(|(elements, taps)| Work { elements, taps })
+    let sums = sizes.pick(1, false, &[&[1000], &[1 << 20]], &[&[1000], &[1 << 30]]);
+    let convs = sizes.pick(2, false, &[&[1 << 20, 31]], &[&[1 << 30, 31]]);
+    (sums.into_iter().chain(convs))
+        .map(|size| Work {
+            elements: size[0],
+            taps: size.get(1).copied(),
+        })
         .filter(|work| work.taps.is_none_or(|taps| taps <= work.elements))
         .filter(|work| is_chosen(&options.filter, &work.name()))
         .collect()
@@ -172,21 +171,15 @@ impl Work {
             work: self.name(),
             implementation: by.to_owned(),
             rung: rung.to_owned(),
-            policy: String::new(),
             bytes: if self.taps.is_some() || by == "cp" {
                 2 * file
             } else {
                 file
             },
-            operations: 0,
             passed: seconds.is_ok(),
             check: seconds.as_ref().err().cloned().unwrap_or(checked),
             timing: seconds.ok().map(Timing::of),
-            of_copy: None,
-            of_fma: None,
-            ratio: None,
-            itself: None,
-            launched: String::new(),
+            ..Row::default()
         }
     }
 

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use blockwise::Type;
 use blockwise_ops::operation::{Asked, Expected, Fold, Operation, Problem, Reduction};
-use blockwise_ops::reduce::MEAN;
 use blockwise_ops::{AnyNumber, LaunchError};
 use launch_contract::for_type;
 
@@ -27,7 +26,7 @@ pub(super) fn expected(
         return extreme(operation, fold, problem, inputs);
     }
     let sum = sum(inputs, len);
-    let value = match operation == &MEAN {
+    let value = match fold.is_mean {
         true => sum as f64 / len as f64,
         false => sum as f64,
     };

@@ -156,6 +156,7 @@ fn is_telling(operation: &Operation, at: usize) -> bool {
 }
 
 /// The sizes of an operation. A single number is the side of a matrix, but no signal with its taps.
+/// Of those that were given, the longer ones are [batches](blockwise_ops::operation::Bench::batch).
 fn picked(
     operation: &Operation,
     sizes: &Sizes,
@@ -163,12 +164,8 @@ fn picked(
     standard: &[&[usize]],
 ) -> Vec<Vec<usize>> {
     let extents = operation.sizes.len();
-    if let (Sizes::Given(given), Rank::Signal) = (sizes, operation.operands[0].rank) {
-        let extents_of = |size: &&Size| [extents, extents + 1].contains(&size.0.len());
-        let given = given.iter().filter(extents_of);
-        return Sizes::Given(given.cloned().collect()).pick_any(extents, quick, standard);
-    }
-    let mut picked = sizes.pick_any(extents, quick, standard);
+    let square = operation.operands[0].rank != Rank::Signal;
+    let mut picked = sizes.pick(extents, square, quick, standard);
     if let (Sizes::Given(given), Some(_)) = (sizes, operation.bench.batch) {
         let batches = given.iter().filter(|size| size.0.len() > extents);
         let batches = batches.filter(|size| !(operation.shapes)(&size.0).is_empty());
@@ -432,5 +429,32 @@ impl Loaded for OnDevice<'_> {
             Parts::Panels => cross.check(operation, problem, || compared.whole(), &result),
             _ => compared.any(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blockwise_ops::conv1d::CONV;
+    use blockwise_ops::matmul::MATMUL;
+
+    use super::*;
+
+    #[test]
+    fn given_sizes_with_an_extent_more_are_rows_or_a_batch() {
+        let given = ["9", "3x40x5", "2x3x4x5"].map(|size| size.parse().expect("a size"));
+        let sizes = Sizes::Given(given.into());
+        let names = |of| {
+            let works = works_of(of, &sizes);
+            works.iter().map(Work::name).collect::<Vec<_>>()
+        };
+        let rows = ["conv-rows/f32/3x40x5", "conv-rows/f64/3x40x5"];
+        assert_eq!(names(&CONV), rows);
+        let products = names(&MATMUL);
+        let expected = [
+            "matmul/f32/9x9x9",
+            "matmul/f32/3x40x5",
+            "matmul-batch/f32/2x3x4x5",
+        ];
+        assert_eq!(products[..3], expected);
     }
 }

@@ -283,17 +283,14 @@ mod tests {
             work: work.to_owned(),
             implementation: by.to_owned(),
             rung: if by == OURS { DEFAULT } else { "r" }.to_owned(),
-            policy: String::new(),
             bytes: 1,
             operations: 1,
             timing: Some(Timing::of(vec![3e-6])),
-            of_copy: None,
-            of_fma: None,
-            check: String::new(),
             passed: true,
             ratio: ratio.map(of),
             itself: itself.map(of),
             launched: format!("{by}'s kernel"),
+            ..Row::default()
         }
     }
 

@@ -39,7 +39,7 @@ pub struct Run {
 }
 
 /// One implementation of one work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The work: `sum/f32/2^29`.
     pub work: String,
@@ -150,14 +150,8 @@ impl Row {
             policy: rung.policy.clone(),
             bytes: work.bytes,
             operations: work.operations,
-            timing: None,
-            of_copy: None,
-            of_fma: None,
             check: reason.to_owned(),
-            passed: false,
-            ratio: None,
-            itself: None,
-            launched: String::new(),
+            ..Row::default()
         }
     }
 }

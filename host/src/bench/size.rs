@@ -70,35 +70,12 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    /// The sizes of an operation with `N` extents. `square` says that a single number means that
-    /// number for each.
-    pub(super) fn pick<const N: usize>(
-        &self,
-        square: bool,
-        quick: &[[usize; N]],
-        standard: &[[usize; N]],
-    ) -> Vec<[usize; N]> {
-        match self {
-            Sizes::Standard => standard.to_vec(),
-            Sizes::Quick => quick.to_vec(),
-            Sizes::Random(_) => Vec::new(),
-            Sizes::Given(sizes) => sizes
-                .iter()
-                .filter_map(|size| match size.0[..] {
-                    [side] if square => Some([side; N]),
-                    ref extents => extents.try_into().ok(),
-                })
-                .filter(|extents| fits(extents))
-                .collect(),
-        }
-    }
-}
-
-impl Sizes {
-    /// The same for an operation with this number of extents. A single number is the side of a matrix.
-    pub(super) fn pick_any(
+    /// The sizes of an operation with this number of extents. `square` says that a single number
+    /// means that number for each.
+    pub(super) fn pick(
         &self,
         extents: usize,
+        square: bool,
         quick: &[&[usize]],
         standard: &[&[usize]],
     ) -> Vec<Vec<usize>> {
@@ -110,7 +87,7 @@ impl Sizes {
             Sizes::Given(sizes) => sizes
                 .iter()
                 .filter_map(|size| match size.0[..] {
-                    [side] => Some(vec![side; extents]),
+                    [side] if square => Some(vec![side; extents]),
                     ref given => (given.len() == extents).then(|| given.to_vec()),
                 })
                 .filter(|extents| fits(extents))
@@ -151,12 +128,13 @@ mod tests {
     #[test]
     fn given_sizes_go_to_the_operations_with_as_many_extents() {
         let given = Sizes::Given(vec!["64".parse().unwrap(), "5x7".parse().unwrap()]);
-        assert_eq!(given.pick(false, &[], &[]), [[64]]);
-        assert_eq!(given.pick(false, &[], &[]), [[5, 7]]);
-        assert_eq!(given.pick(true, &[], &[]), [[64, 64], [5, 7]]);
-        assert_eq!(given.pick(true, &[], &[]), [[64, 64, 64]]);
+        let of = |sizes: &Sizes, extents, square| sizes.pick(extents, square, &[], &[]);
+        assert_eq!(of(&given, 1, false), [[64]]);
+        assert_eq!(of(&given, 2, false), [[5, 7]]);
+        assert_eq!(of(&given, 2, true), [[64, 64], [5, 7]]);
+        assert_eq!(of(&given, 3, true), [[64, 64, 64]]);
         let long = Sizes::Given(vec!["2^29".parse().unwrap()]);
-        assert_eq!(long.pick(false, &[], &[]), [[1 << 29]]);
-        assert_eq!(long.pick::<3>(true, &[], &[]), [[0; 3]; 0]);
+        assert_eq!(of(&long, 1, false), [[1 << 29]]);
+        assert_eq!(of(&long, 3, true), [[0; 3]; 0]);
     }
 }

@@ -75,7 +75,7 @@ for name, load in (("torch", of_torch), ("cupy", of_cupy)):
 
 /// Whether the options choose it.
 pub(super) fn are_chosen(options: &Options) -> bool {
-    let sizes = options.sizes.pick(false, &[[LEN]], &[[LEN]]);
+    let sizes = options.sizes.pick(1, false, &[&[LEN]], &[&[LEN]]);
     !sizes.is_empty() && is_chosen(&options.filter, NAME)
 }
 
@@ -138,9 +138,6 @@ fn row(by: &str, threads: usize, seconds: Result<Vec<f64>, String>) -> Row {
         work: NAME.to_owned(),
         implementation: by.to_owned(),
         rung: format!("{threads} {noun}"),
-        policy: String::new(),
-        bytes: 0,
-        operations: 0,
         passed: seconds.is_ok(),
         check: match &seconds {
             Ok(_) => "an element of each step, exactly".to_owned(),
@@ -148,11 +145,7 @@ fn row(by: &str, threads: usize, seconds: Result<Vec<f64>, String>) -> Row {
             Err(reason) => format!("skipped: {reason}"),
         },
         timing: seconds.ok().map(Timing::of),
-        of_copy: None,
-        of_fma: None,
-        ratio: None,
-        itself: None,
-        launched: String::new(),
+        ..Row::default()
     }
 }
 

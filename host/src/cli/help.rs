@@ -1,22 +1,11 @@
 //! What `--help` shows: an example of each command first, and only the options that mean something
 //! there.
 
+use blockwise_ops::find;
 use clap::{Arg, Command};
 
-/// An example of each command, by its words.
+/// An example of each command but the operations', by its words.
 const EXAMPLES: &[(&str, &str)] = &[
-    ("transpose", "blockwise transpose a.npy -o transposed.npy"),
-    ("reverse", "blockwise reverse x.npy -o reversed.npy"),
-    ("scan", "blockwise scan x.npy -o running.npy"),
-    ("conv", "blockwise conv signal.npy taps.npy -o filtered.npy"),
-    ("sum", "blockwise sum x.npy"),
-    ("min", "blockwise min x.npy"),
-    ("max", "blockwise max x.npy"),
-    ("mean", "blockwise mean x.npy"),
-    ("argmin", "blockwise argmin x.npy"),
-    ("argmax", "blockwise argmax x.npy"),
-    ("dot", "blockwise dot x.npy y.npy"),
-    ("matmul", "blockwise matmul a.npy b.npy -o product.npy"),
     (
         "profile",
         "blockwise profile transpose --kernel tiled,padded",
@@ -88,8 +77,9 @@ pub(super) fn of(root: Command) -> Command {
             let example = example(&words).map_or(format!("blockwise {words}"), str::to_owned);
             with_example(inner, &example)
         });
-        match example(&name) {
-            Some(example) => with_example(command, example),
+        let of_operation = || find(&name).map(|of| format!("blockwise {name} {}", of.example));
+        match example(&name).map(str::to_owned).or_else(of_operation) {
+            Some(example) => with_example(command, &example),
             None => command,
         }
     })

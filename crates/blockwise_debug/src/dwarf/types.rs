@@ -287,9 +287,7 @@ impl Types<'_> {
             return;
         }
         let text = match self.shape(ty) {
-            Shape::Number(_) => self
-                .evaluated(ty, bytes)
-                .map_or_else(gone, crate::variables::text_of),
+            Shape::Number(_) => self.evaluated(ty, bytes).map_or_else(gone, Evaluated::text),
             Shape::Bool => self
                 .evaluated(ty, bytes)
                 .map_or_else(gone, |value| value.to_string()),

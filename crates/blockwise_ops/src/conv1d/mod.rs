@@ -64,6 +64,7 @@ pub use variants::{
 pub static CONV: Operation = Operation {
     name: "conv",
     about: "Convolve a signal with taps: y[i] = sum of taps[k] * signal[i - k]",
+    example: "signal.npy taps.npy -o filtered.npy",
     operands: &[
         Operand {
             name: "signal",
@@ -104,8 +105,9 @@ pub static CONV: Operation = Operation {
         },
     ],
     shapes: |sizes| match *sizes {
+        [samples, taps] => vec![vec![samples], vec![taps]],
         [rows, samples, taps] => vec![vec![rows, samples], vec![taps]],
-        _ => sizes.iter().map(|&len| vec![len]).collect(),
+        _ => Vec::new(),
     },
     pose,
     lens: |problem| Lens {

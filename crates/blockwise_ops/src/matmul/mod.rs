@@ -46,6 +46,7 @@ pub use tensor::plan_split;
 pub static MATMUL: Operation = Operation {
     name: "matmul",
     about: "Matrix product C = A*B, or a batch of products",
+    example: "a.npy b.npy -o product.npy",
     operands: &[
         Operand {
             name: "a",

@@ -27,6 +27,8 @@ pub struct Fold {
     pub by: Reduction,
     /// Whether the result is the index of an extreme, not the extreme itself.
     pub is_index: bool,
+    /// Whether a sum is divided by the number of its terms.
+    pub is_mean: bool,
     /// Whether a problem folds all elements to one number, not each line along an axis.
     pub is_whole: fn(&Problem) -> bool,
     /// Bytes of a block's result.

@@ -51,6 +51,8 @@ pub struct Operation {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
+    /// The words of an example after its name.
+    pub example: &'static str,
     /// What it takes.
     pub operands: &'static [Operand],
     /// What a caller may choose; in [`Problem::settings`] in this order.

@@ -104,6 +104,7 @@ const fn fold(by: Reduction, is_index: bool, path: fn(usize) -> usize) -> Fold {
     Fold {
         by,
         is_index,
+        is_mean: false,
         is_whole: |problem| Way::of(problem) == Way::Whole,
         bytes: |ty| match ty {
             Type::F64 => size_of::<Twofold>(),
@@ -127,6 +128,7 @@ const fn reduction(
     Operation {
         name,
         about,
+        example: "x.npy",
         operands: INPUT,
         settings: &[AXIS],
         result: match code {
@@ -243,6 +245,10 @@ const INDEX_CASES: &[Case] = &[
 static SUMS: Fold = fold(Reduction::Sum, false, blocked_path);
 static MINS: Fold = fold(Reduction::Min, false, blocked_path);
 static MAXS: Fold = fold(Reduction::Max, false, blocked_path);
+static MEANS: Fold = Fold {
+    is_mean: true,
+    ..fold(Reduction::Sum, false, blocked_path)
+};
 static DOTS: Fold = fold(Reduction::Sum, false, blas_path);
 static INDICES_OF_MINS: Fold = fold(Reduction::Min, true, blocked_path);
 static INDICES_OF_MAXS: Fold = fold(Reduction::Max, true, blocked_path);
@@ -276,7 +282,7 @@ pub static MEAN: Operation = reduction(
     "mean",
     "Mean of all elements (NaN of nothing)",
     Code::Mean,
-    &SUMS,
+    &MEANS,
 );
 
 /// The index of the smallest element.
@@ -297,6 +303,7 @@ pub static ARGMAX: Operation = reduction(
 
 /// The dot product Σ a\[i\] · b\[i\].
 pub static DOT: Operation = Operation {
+    example: "x.npy y.npy",
     operands: &[
         Operand {
             name: "a",

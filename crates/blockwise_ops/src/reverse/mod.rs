@@ -18,6 +18,7 @@ use crate::{Element, Execution, LaunchError, dimensions};
 pub static REVERSE: Operation = Operation {
     name: "reverse",
     about: "Reverse an array",
+    example: "x.npy -o reversed.npy",
     operands: &[Operand {
         name: "input",
         about: "The array (.npy or .csv), of any shape",

@@ -17,6 +17,7 @@ pub use variant::RUNNING;
 pub static SCAN: Operation = Operation {
     name: "scan",
     about: "Running sums, minima or maxima",
+    example: "x.npy -o running.npy",
     operands: &[Operand {
         name: "input",
         about: "The array (.npy or .csv); without --axis all of it, row after row",

@@ -24,6 +24,7 @@ use crate::{Element, Execution, LaunchError, dimensions, matrix_len};
 pub static TRANSPOSE: Operation = Operation {
     name: "transpose",
     about: "Transpose a matrix",
+    example: "a.npy -o transposed.npy",
     operands: &[Operand {
         name: "input",
         about: "The matrix (.npy or .csv)",

@@ -2,17 +2,23 @@
 
 use blockwise::Type;
 use blockwise_mesh::{Error, Rank};
-use blockwise_ops::OPERATIONS;
-use blockwise_ops::operation::{Given, Work};
+use blockwise_ops::conv1d::CONV;
+use blockwise_ops::matmul::MATMUL;
+use blockwise_ops::operation::{Given, Operation, Parts, Rank as Dimensions, Work};
+use blockwise_ops::reduce::{DOT, SUM};
+use blockwise_ops::scan::SCAN;
+use blockwise_ops::transpose::TRANSPOSE;
 
 use super::steps::{self, Count, Outcome};
 use crate::bench::operation::posed;
+use crate::bench::work::DEFAULT;
 use crate::bench::{Options, Size};
 
 /// An operation at a size, and its method.
 #[derive(Clone, Debug)]
 pub struct MeshWork {
-    /// `transpose-columns` is the one whose result stays where it is.
+    of: &'static Operation,
+    /// Its name; `transpose-columns` is the one whose result stays where it is.
     pub(super) operation: &'static str,
     /// `default`, or `tensor` for a product on tensor cores.
     pub(super) rung: &'static str,
@@ -22,66 +28,61 @@ pub struct MeshWork {
     pub(super) step: Step,
 }
 
-/// Timed steps of products, which take a second each, of convolutions, which take a peer half a
-/// second, and of the others.
-const FEW: usize = 5;
-const SOME: usize = 10;
-const MANY: usize = 25;
-
 /// A rank's part of an operation with these extents, and how often it is repeated.
 pub(super) type Step = fn(&mut Rank, &[usize], Count) -> Result<Outcome, Error>;
 
 /// The rung of products on tensor cores.
 pub(super) const TENSOR: &str = "tensor";
 
+/// The extents for a look and those of a whole run.
+type Extents = [&'static [&'static [usize]]; 2];
+
 /// The works that the options choose.
 pub fn mesh_works(options: &Options) -> Vec<MeshWork> {
-    let sizes = &options.sizes;
     let mut works = Vec::new();
-    let mut add = |operation, rung, sizes: Vec<Vec<usize>>, step: Step| {
-        works.extend(sizes.into_iter().map(|extents| MeshWork {
-            operation,
-            rung,
-            size: Size(extents),
-            rounds: match operation {
-                "matmul" => FEW,
-                "conv" => SOME,
-                _ => MANY,
-            },
-            step,
-        }));
-    };
-    let look = [[1 << 26]];
-    let sums = sizes.pick(false, &look, &[[1 << 33]]);
-    add("sum", "default", extents(sums), steps::sum);
-    let dots = sizes.pick(false, &look, &[[1 << 33]]);
-    add("dot", "default", extents(dots), steps::dot);
-    let scans = sizes.pick(false, &look, &[[1 << 33]]);
-    add("scan", "default", extents(scans), steps::scan);
-    let signals = sizes.pick(false, &[[1 << 26, 31]], &[[1 << 30, 31], [1 << 33, 31]]);
-    add("conv", "default", extents(signals), steps::convolution);
-    let cubes = extents(sizes.pick(true, &[[4096; 3]], &[[16384; 3], [32768; 3]]));
-    add("matmul", "default", cubes.clone(), steps::product);
-    add("matmul", TENSOR, cubes, steps::tensor_product);
-    let squares = sizes.pick(true, &[[8192; 2]], &[[16384; 2], [32768; 2]]);
-    let squares = extents(squares);
-    add("transpose", "default", squares.clone(), steps::transpose);
+    let mut add =
+        |of: &'static Operation, [operation, rung]: [_; 2], sizes: &Extents, step: Step| {
+            let square = of.operands[0].rank != Dimensions::Signal;
+            let [look, whole] = sizes;
+            let sizes = options.sizes.pick(of.sizes.len(), square, look, whole);
+            works.extend(sizes.into_iter().map(|extents| MeshWork {
+                of,
+                operation,
+                rung,
+                size: Size(extents),
+                // Products take a second each, convolutions a peer half a second.
+                rounds: match of.parts {
+                    Parts::Panels => 5,
+                    Parts::Windows(_) => 10,
+                    _ => 25,
+                },
+                step,
+            }));
+        };
+    let sums: &Extents = &[&[&[1 << 26]], &[&[1 << 33]]];
+    add(&SUM, [SUM.name, DEFAULT], sums, steps::sum);
+    add(&DOT, [DOT.name, DEFAULT], sums, steps::dot);
+    add(&SCAN, [SCAN.name, DEFAULT], sums, steps::scan);
+    let signals: &Extents = &[&[&[1 << 26, 31]], &[&[1 << 30, 31], &[1 << 33, 31]]];
+    add(&CONV, [CONV.name, DEFAULT], signals, steps::convolution);
+    let cubes: &Extents = &[&[&[4096; 3]], &[&[16384; 3], &[32768; 3]]];
+    add(&MATMUL, [MATMUL.name, DEFAULT], cubes, steps::product);
+    add(&MATMUL, [MATMUL.name, TENSOR], cubes, steps::tensor_product);
+    let squares: &Extents = &[&[&[8192; 2]], &[&[16384; 2], &[32768; 2]]];
     add(
-        "transpose-columns",
-        "default",
+        &TRANSPOSE,
+        [TRANSPOSE.name, DEFAULT],
         squares,
-        steps::transpose_in_columns,
+        steps::transpose,
     );
+    let columns = ["transpose-columns", DEFAULT];
+    add(&TRANSPOSE, columns, squares, steps::transpose_in_columns);
     let filter = &options.filter;
     works.retain(|work| {
         let name = work.row_name();
         filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
     });
     works
-}
-
-fn extents<const N: usize>(sizes: Vec<[usize; N]>) -> Vec<Vec<usize>> {
-    sizes.iter().map(|size| size.to_vec()).collect()
 }
 
 impl MeshWork {
@@ -97,15 +98,13 @@ impl MeshWork {
 
     /// Whether a GPU has the same work in a step of its own with its part of the elements.
     pub(super) fn is_sum_of_parts(&self) -> bool {
-        ["sum", "dot", "scan", "conv"].contains(&self.operation)
+        !matches!(self.of.parts, Parts::Panels | Parts::Tiles)
     }
 
     /// The fewest bytes that must be read and written, by all GPUs together, and the arithmetic
     /// operations.
     pub(super) fn amounts(&self) -> Option<Work> {
-        let mut operations = OPERATIONS.iter();
-        let of = operations.find(|of| self.operation.starts_with(of.name))?;
-        let posed = posed(of, Type::F32, &self.size.0, &Given::default()).ok()?;
-        Some((of.work)(&posed.problem))
+        let posed = posed(self.of, Type::F32, &self.size.0, &Given::default()).ok()?;
+        Some((self.of.work)(&posed.problem))
     }
 }

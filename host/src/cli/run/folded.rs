@@ -8,7 +8,7 @@ use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction, Task};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
-use blockwise_ops::reduce::{MEAN, Total};
+use blockwise_ops::reduce::Total;
 use blockwise_ops::{AnyArray, Number};
 use ndarray::ArrayView1;
 use serde_json::{Value, json};
@@ -268,7 +268,7 @@ impl<'a> Job<'a> {
                 return exactly();
             };
             // A mean is divided, here and in the reference.
-            let (more, by) = match self.of == &MEAN {
+            let (more, by) = match self.fold.is_mean {
                 true => (2, terms.max(1) as f64),
                 false => (1, 1.0),
             };
