@@ -162,7 +162,10 @@ const NO_NUMBER: [(&str, &str); 3] = [
         "18446744073709551615 is the largest number of any option, and of many a smaller one",
     ),
     ("invalid digit found in string", "it is no whole number"),
-    ("cannot parse integer from empty string", "a number is missing"),
+    (
+        "cannot parse integer from empty string",
+        "a number is missing",
+    ),
 ];
 
 /// A usage error, in words that say what is wrong with a number; `None` if nothing is.

@@ -390,7 +390,10 @@ fn places_that_cannot_be_read_or_written() {
 #[test]
 fn the_systems_errors_name_no_temporary_file() {
     let folder = folder();
-    let run = Run::line(folder.path(), "conv signal.npy taps.npy -o taps.npy/out.npy");
+    let run = Run::line(
+        folder.path(),
+        "conv signal.npy taps.npy -o taps.npy/out.npy",
+    );
     run.refused("cannot write taps.npy/out.npy: Not a directory");
     assert!(!run.stderr.contains(".blockwise-"), "{run:?}");
 }
