@@ -41,7 +41,8 @@ fn accesses(line: &str) -> bool {
         "st.shared",
     ];
     let any = [
-        "ld", "st", "atom", "red", "cp", "call", "multimem", "prefetch", "tex", "suld", "sust",
+        "ld", "ldu", "st", "atom", "red", "cp", "wmma", "call", "multimem", "prefetch", "discard",
+        "tex", "tld4", "suld", "sust", "sured",
     ];
     let word = instruction.trim_start();
     let opcode = word.split(['.', ' ', '\t']).next().unwrap_or_default();
@@ -68,6 +69,10 @@ mod tests {
             "\tatom.global.add.u32 \t%r1, [%rd1], 1;\n",
             "\tcp.async.ca.shared.global [%r1], [%rd1], 4;\n",
             "\tld.b32 \t%r1, [%rd1];\n",
+            "\tldu.global.b32 \t%r1, [%rd1];\n",
+            "\twmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1];\n",
+            "\tdiscard.global.L2 [%rd1], 128;\n",
+            "\tsured.b.add.1d.b32.trap [%rd1, {%r1}], %r2;\n",
             "\tcall.uni helper, ();\n",
         ] {
             assert!(check(&kernel(&format!("{param}{wait}{access}"))).is_ok());

@@ -30,6 +30,29 @@ impl Chosen {
         Ok(Self { choice, expected })
     }
 
+    /// The choice for parts of the problem: another kernel, if this one computes none.
+    pub(super) fn for_parts(
+        self,
+        operation: &'static Operation,
+        problem: &Problem,
+        options: &Options,
+        properties: &DeviceProperties,
+    ) -> Result<Self, LaunchError> {
+        let parts = operation::in_parts(operation, problem, options, properties)?;
+        let kernel = parts.and_then(|options| options.kernel);
+        let Some(variant) = kernel.filter(|kernel| *kernel != self.choice.variant) else {
+            return Ok(self);
+        };
+        let time = variant.nanoseconds(&Task::new(variant, problem, options, properties));
+        Ok(Self {
+            choice: Choice {
+                variant,
+                ..self.choice
+            },
+            expected: Vec::from_iter(time.map(|time| (variant, time * 1e-9))),
+        })
+    }
+
     /// One line of text. The times of a GPU model are meaningless on the emulator.
     pub(super) fn line(&self, device: DeviceKind) -> Option<String> {
         let name = self.choice.variant.name;
@@ -99,5 +122,20 @@ mod tests {
         let line = asked.line(DeviceKind::Emulator);
         assert_eq!(line.as_deref(), Some("kernel blocked, from --kernel"));
         assert!(asked.json()["expected"].is_null());
+    }
+
+    #[test]
+    fn parts_are_by_the_kernel_that_computes_them() {
+        let device = Device::emulator();
+        let problem = conv1d::problem(Type::F64, [100, 51], ConvMode::Full).expect("lengths");
+        let (options, properties) = (Options::default(), device.properties());
+        let whole = || Chosen::of(&CONV, &problem, &options, properties).expect("a kernel");
+        assert_eq!(whole().json()["kernel"], "block-per-output");
+        let parts = whole().for_parts(&CONV, &problem, &options, properties);
+        let json = parts.expect("a kernel").json();
+        let ran = operation::in_parts(&CONV, &problem, &options, properties);
+        let ran = ran.expect("windows").and_then(|options| options.kernel);
+        assert_eq!(json["kernel"], ran.expect("a kernel").name);
+        assert_eq!(json["expected"][0]["kernel"], json["kernel"]);
     }
 }

@@ -155,14 +155,23 @@ enum Tool {
     Man(shell::ManArguments),
 }
 
-/// What Rust says of a number that its type does not hold.
-const TOO_LARGE: &str = "number too large to fit in target type";
+/// What Rust says of a text that is no number of the wanted type, and what it means.
+const NO_NUMBER: [(&str, &str); 3] = [
+    (
+        "number too large to fit in target type",
+        "18446744073709551615 is the largest number of any option, and of many a smaller one",
+    ),
+    ("invalid digit found in string", "it is no whole number"),
+    (
+        "cannot parse integer from empty string",
+        "a number is missing",
+    ),
+];
 
-/// A usage error, with the bound of a number beyond every type's.
-fn with_bounds(error: String) -> String {
-    let bound =
-        "18446744073709551615 is the largest number of any option, and of many a smaller one";
-    error.replace(TOO_LARGE, bound)
+/// A usage error, in words that say what is wrong with a number; `None` if nothing is.
+fn of_number(error: &str) -> Option<String> {
+    let (rusts, ours) = NO_NUMBER.iter().find(|(rusts, _)| error.contains(rusts))?;
+    Some(error.replace(rusts, ours))
 }
 
 /// Runs the command line and returns its exit code. Never panics on what a user can pass.
@@ -184,7 +193,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error)
             if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") =>
         {
-            let text = with_bounds(error.to_string());
+            let text = error.to_string();
+            let text = of_number(&text).unwrap_or(text);
             // Usage, and where help is, are the hint.
             let ends = ["\n\nUsage:", "\n\nFor more information"];
             let end = ends.iter().filter_map(|end| text.find(end)).min();
@@ -200,10 +210,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
-            let text = error.to_string();
-            if error.use_stderr() && text.contains(TOO_LARGE) {
+            if error.use_stderr()
+                && let Some(text) = of_number(&error.to_string())
+            {
                 // A closed standard error changes nothing.
-                let _ = std::io::stderr().write_all(with_bounds(text).as_bytes());
+                let _ = std::io::stderr().write_all(text.as_bytes());
                 return ExitCode::from(code);
             }
             // A closed pipe is no reason to fail in another way.

@@ -150,6 +150,10 @@ impl FileError {
                 io::ErrorKind::PermissionDenied => {
                     Some("write to a folder and a file that you may change")
                 }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Some("make room there, or write to another disk")
+                }
+                io::ErrorKind::ReadOnlyFilesystem => Some("write to another disk"),
                 _ => None,
             },
             FileError::UnknownFormat {

@@ -388,6 +388,45 @@ fn places_that_cannot_be_read_or_written() {
 
 #[cfg(unix)]
 #[test]
+fn the_systems_errors_name_no_temporary_file() {
+    let folder = folder();
+    let run = Run::line(
+        folder.path(),
+        "conv signal.npy taps.npy -o taps.npy/out.npy",
+    );
+    run.refused("cannot write taps.npy/out.npy: Not a directory");
+    assert!(!run.stderr.contains(".blockwise-"), "{run:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named_with_a_way_out() {
+    let folder = folder();
+    let run = Run::line(folder.path(), "conv signal.npy taps.npy -o /dev/full");
+    run.refused("No space left on device");
+    assert!(run.stderr.contains("hint: make room there"), "{run:?}");
+}
+
+#[test]
+fn what_is_no_number_is_said_to_be_none() {
+    let folder = folder();
+    for line in [
+        "scan signal.npy -o out.npy --axis first",
+        "sum signal.npy --meeting-timeout 1s",
+        "check k.ptx --steps 1e6",
+        "debug --port http",
+    ] {
+        let run = Run::line(folder.path(), line).ends(2);
+        assert!(run.stderr.contains("it is no whole number"), "{run:?}");
+    }
+    let json = Run::line(folder.path(), "check k.ptx --seed x --json").ends(2);
+    let json = json.json();
+    let error = "invalid value 'x' for '--seed <SEED>': it is no whole number";
+    assert_eq!(json["error"], error);
+}
+
+#[cfg(unix)]
+#[test]
 fn folders_and_files_without_permission() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder();

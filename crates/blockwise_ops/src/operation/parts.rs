@@ -6,8 +6,8 @@ use super::{Operation, Options, Parts, Problem, Task, Variant, choose};
 use crate::LaunchError;
 
 /// The options for runs of a problem's outputs ([`Parts::Windows`]): the kernel of the whole
-/// problem, so that parts have its bits. If that kernel computes no parts: the fastest kernel that
-/// adds in the same order, or `None` if the caller chose it.
+/// problem, so that parts have the bits of its direct sums. If that kernel computes no parts: the
+/// fastest one that does, or `None` if the caller chose it.
 ///
 /// # Errors
 /// A variant of another operation, and an operation that is not divided so.

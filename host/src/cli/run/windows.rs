@@ -89,7 +89,10 @@ fn of_type<T: Sample>(
         whole: (of.pose)(T::TYPE, &shapes, &arguments.given)?.problem,
     };
     let properties = mesh.devices()[0].properties();
-    let chosen = Chosen::of(of, &task.whole, &task.options, properties)?;
+    let mut chosen = Chosen::of(of, &task.whole, &task.options, properties)?;
+    if mesh.ranks() > 1 || task.chunk() / operands.channels() < lengths[0] {
+        chosen = chosen.for_parts(of, &task.whole, &task.options, properties)?;
+    }
     if mesh.first() == 0
         && let Some(largest) = operands.largest_integer_sum()?
     {

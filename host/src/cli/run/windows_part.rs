@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use blockwise_mesh::{Error, Rank};
 use blockwise_ops::operation;
-use blockwise_ops::pipeline::{self, Convolver};
+use blockwise_ops::pipeline::Convolver;
 
 use super::windows_task::Task;
 use crate::cli::failure::Failure;
@@ -36,9 +36,8 @@ pub(super) fn compute<T: Sample>(
     let taps: Vec<_> = (0..channels)
         .map(|channel| operands.short(channel))
         .collect();
-    let chunk = (task.arguments.chunk.as_ref()).map_or(pipeline::CHUNK, |chunk| chunk.chunk);
-    let mut convolver =
-        Convolver::part(rank.device(), (of, *whole), &taps, outputs, options, chunk)?;
+    let (device, chunk) = (rank.device(), task.chunk());
+    let mut convolver = Convolver::part(device, (of, *whole), &taps, outputs, options, chunk)?;
     operands.skip(convolver.samples().start);
     let bar = progress::of_rank(rank, "convolving", convolver.samples().len());
     let (mut frames, mut products) = (Vec::new(), Vec::new());

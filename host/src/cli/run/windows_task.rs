@@ -2,6 +2,7 @@
 
 use blockwise_ops::Options;
 use blockwise_ops::operation::{Operation, Problem, Windows};
+use blockwise_ops::pipeline;
 
 use crate::cli::operation::Arguments;
 
@@ -19,5 +20,11 @@ impl Task<'_> {
     /// The number of outputs of each channel.
     pub(super) fn outputs(&self) -> usize {
         (self.of.lens)(&self.whole).output
+    }
+
+    /// Samples of all channels that are on a device at a time, at most.
+    pub(super) fn chunk(&self) -> usize {
+        let chunk = self.arguments.chunk.as_ref();
+        chunk.map_or(pipeline::CHUNK, |chunk| chunk.chunk)
     }
 }

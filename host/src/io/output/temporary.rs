@@ -14,6 +14,13 @@ const PREFIX: &str = ".blockwise-";
 /// The files that a signal must remove.
 static ALIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// The system's own error, without the temporary file's name that was added to it.
+fn of_system(error: Error) -> Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let code = inner.and_then(|inner| inner.downcast_ref::<Error>()?.raw_os_error());
+    code.map_or(error, Error::from_raw_os_error)
+}
+
 /// A file next to an output, removed unless it replaces the output.
 #[derive(Debug)]
 pub(super) struct Temporary(Option<NamedTempFile>);
@@ -42,7 +49,7 @@ impl Temporary {
                 // Without the temporary file's own name.
                 kind @ ErrorKind::NotFound => Error::new(kind, "there is no such folder"),
                 kind @ ErrorKind::PermissionDenied => Error::new(kind, "permission denied"),
-                _ => error,
+                _ => of_system(error),
             })?;
         alive.insert(file.path().to_owned());
         Ok(Self(Some(file)))

@@ -7,6 +7,7 @@
 
 pub mod addresses;
 pub mod calls;
+pub mod collective;
 pub mod flow;
 pub mod held;
 pub mod library;
