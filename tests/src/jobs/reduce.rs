@@ -115,20 +115,26 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     let options = with(&SINGLE, 32, Some(40));
     from_offset::<f64>(&mut jobs, on, 2 * MANY, options, None, [0, 0]);
     // Sums that are too large to be divided are merged.
+    let large = |jobs: &mut Vec<Job>, len, options| {
+        with_ones(jobs, on, &near_overflow(len), options);
+    };
     for kernel in [&WIDE, &SINGLE] {
-        near_overflow(&mut jobs, on, 1024, with(kernel, 256, None));
+        large(&mut jobs, 1024, with(kernel, 256, None));
     }
-    near_overflow(&mut jobs, on, 2 * MANY, with(&SINGLE, 32, Some(40)));
-    near_overflow(&mut jobs, on, 1024, with(&WIDE, 32, None));
-    // Several rounds next to an anchor, in blocks of one warp and of four.
-    for (threads, cap) in [(32, 8), (128, 2)] {
+    large(&mut jobs, 2 * MANY, with(&SINGLE, 32, Some(40)));
+    large(&mut jobs, 1024, with(&WIDE, 32, None));
+    // Several rounds next to an anchor, in blocks of one warp and of four; the last round has packs
+    // of which some threads have one, or all have two and some a third.
+    for (threads, cap) in [(32, 16), (128, 2)] {
         let options = with(&WIDE, threads, Some(cap));
         from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
     }
-    // More terms than are added next to an anchor, and an anchor that is too small.
+    // More terms than are added next to an anchor, an anchor that is too small, and a total that
+    // has fewer bits than its parts next to an anchor.
     let options = with(&WIDE, 64, Some(1));
     from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
-    late(&mut jobs, on, 300, with(&WIDE, 32, None));
+    with_ones(&mut jobs, on, &late(), with(&WIDE, 32, None));
+    with_ones(&mut jobs, on, &nearly_cancelled(), with(&WIDE, 32, None));
     for kernel in [&WIDE, &SINGLE] {
         // The special value in each pack of the second round, of eight bytes and of four, and
         // outside of packs.
@@ -356,37 +362,46 @@ fn from_offset<T: Summed>(
     }
 }
 
-/// Sums and dot products whose parts reach 2¹⁰¹⁴, and stay finite. Magnitudes are unlike, so that
-/// the second terms have many bits.
-fn near_overflow(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
+/// Values whose sums reach 2¹⁰¹⁴, and stay finite. Magnitudes are unlike, so that the second terms
+/// have many bits.
+fn near_overflow(len: usize) -> Array1<f64> {
     let values = vector::<f64>(23, len);
     let largest = values
         .iter()
         .fold(0.0, |most: f64, value| most.max(value.abs()));
-    let large: Array1<f64> = (values.iter().zip(0..))
+    (values.iter().zip(0..))
         .map(|(value, at): (_, i32)| value / largest * 2f64.powi(1014 - at * 7 % 60))
-        .collect();
-    let ones = Array1::from_elem(len, 1.0);
-    let operands = [(&large, 0), (&ones, 0)];
-    let error = |of| f64::error(of, &options, len, on.properties());
-    let sum = f64::judge(&large, None, error(&SUM));
-    jobs.push(job(on, &SUM, &operands[..1], options, sum));
-    let dot = f64::judge(&large, Some(&ones), error(&DOT));
-    jobs.push(job(on, &DOT, &operands, options, dot));
+        .collect()
 }
 
-/// Sums and dot products whose first terms are much smaller than the others.
-fn late(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
-    let mut values = vector::<f64>(24, len);
+/// Values of which the first ones are much smaller than the others.
+fn late() -> Array1<f64> {
+    let mut values = vector::<f64>(24, 300);
     for value in values.iter_mut().take(64) {
         *value *= 2f64.powi(-300);
     }
-    let ones = Array1::from_elem(len, 1.0);
-    let operands = [(&values, 0), (&ones, 0)];
-    let error = |of| f64::error(of, &options, len, on.properties());
-    let sum = f64::judge(&values, None, error(&SUM));
+    values
+}
+
+/// Values that nearly cancel next to an anchor whose last place is 2⁻⁴⁴. Its parts hold what is
+/// left, 511 of these places and 2⁻⁹⁰, but the total that they are turned into does not.
+fn nearly_cancelled() -> Array1<f64> {
+    let mut values = Array1::zeros(64);
+    let four = [1.0, -1.0, 511.0 * 2f64.powi(-44), 2f64.powi(-90)];
+    for (value, one) in values.iter_mut().step_by(2).zip(four) {
+        *value = one;
+    }
+    values
+}
+
+/// Sums and dot products of values that are `f64` for a reason.
+fn with_ones(jobs: &mut Vec<Job>, on: &Device, values: &Array1<f64>, options: Options) {
+    let ones = Array1::from_elem(values.len(), 1.0);
+    let operands = [(values, 0), (&ones, 0)];
+    let error = |of| f64::error(of, &options, values.len(), on.properties());
+    let sum = f64::judge(values, None, error(&SUM));
     jobs.push(job(on, &SUM, &operands[..1], options, sum));
-    let dot = f64::judge(&values, Some(&ones), error(&DOT));
+    let dot = f64::judge(values, Some(&ones), error(&DOT));
     jobs.push(job(on, &DOT, &operands, options, dot));
 }
 

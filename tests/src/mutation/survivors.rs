@@ -172,6 +172,10 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     never("setp.eq.b32 %p, %r, 1;"), 0..=1, "_wide_ _single_" => ONE_WARP;
     always("setp.ne.b32 %p, %r, 1;"), 0..=1, "_wide_ _single_" => ONE_WARP;
     always("setp.ne.b32 %p, %r, 32;"), 1..=1, "dot_wide_f64 sum_wide_f64" => ONE_WARP;
+    never("setp.gt.u32 %p, %r, 31;"), 1..=1, "dot_wide_f64 sum_wide_f64" => OTHER_WARPS;
+    always("setp.lt.u32 %p, %r, 4194306;"), 1..=1, "dot_wide_f64 sum_wide_f64" =>
+        "Long operands are then read a grid apart, as others are: slower, and every element once. \
+         The block's elements are the same when it adds them again.";
     always("setp.ne.b64 %p, %rd, 0;"), 0..=1, "sum_wide_f64" =>
         "What a thread without parts writes is not read.";
     always("setp.lt.u64 %p, %rd, %rd;"), 0..=1, "extreme_wide_ extreme_single_" => FOLDED_AGAIN;
