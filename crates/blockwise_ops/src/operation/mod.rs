@@ -255,7 +255,8 @@ pub struct Carry {
     /// Folds the bytes of totals, in order. `None` if there are none.
     pub fold: fn(&Problem, &[u8]) -> Option<Vec<u8>>,
     /// Whether each result is one of the elements, or what is there before any: the largest or
-    /// smallest number. A narrower type of which the elements are then holds the results.
+    /// smallest number. The results are then written in the elements' own type, where the
+    /// computation's is wider; numbers that this type lacks would saturate.
     pub picks: fn(&Problem) -> bool,
     /// Joins two successive parts: their [`Asked::before`], as the reference left it for each.
     pub joined: fn(&Problem, [u64; 4], [u64; 4]) -> [u64; 4],

@@ -11,8 +11,9 @@ pub struct Problem {
     pub ty: Type,
     /// The operation's own extents, in its own order; 1 beyond them.
     pub extents: [usize; 4],
-    /// For each [setting](super::Setting) the index of its value; beyond them what
-    /// [`pose`](super::Operation::pose) says.
+    /// For each [setting](super::Setting) but an axis the index of its value; beyond them what
+    /// [`pose`](super::Operation::pose) says, such as which of several operations that share
+    /// kernels it is.
     pub settings: [u8; 2],
     /// For an operation on each row of matrices: each operand's number of rows, or 1 if its row
     /// serves all rows. For any other operation 1.
