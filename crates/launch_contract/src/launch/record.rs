@@ -16,6 +16,7 @@ use super::Plain;
 /// signature = the parameters with their types, without static arrays: x: &[f32], mut_y: Out<f32>
 /// line      = "kernel" ("safe" | "unsafe") HASH     of the definition's words, 16 hex digits
 ///           | "bounds" THREADS BLOCKS               max_threads and min_blocks
+///           | "starts early"                        it waits for the launch before it by itself
 ///           | "type" NAME BYTES "/" ALIGNMENT       of a parameter's element or value
 ///           | "array" NAME BYTES "/" ALIGNMENT      of a static shared array
 ///           | "map" NAME { " " WORD }               which elements of an output a thread has

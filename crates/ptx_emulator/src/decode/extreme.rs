@@ -8,7 +8,8 @@ use super::op::{LaneFn, Reg};
 use super::rounding::canonical;
 use crate::error::ParseError;
 
-/// `min` and `max` with `.NaN`, `.xorsign.abs` or three operands, after the common modifiers.
+/// `min` and `max` with `.NaN`, `.xorsign.abs` or three operands; the common modifiers are already
+/// taken from `form`.
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
@@ -63,7 +64,8 @@ fn of_three(max: bool, keep_nan: bool, magnitudes: bool) -> LaneFn {
     }
 }
 
-/// NaN if any operand is NaN, or of magnitudes with the product's sign.
+/// With `KEEP_NAN` the result is NaN if either operand is. With `XOR_SIGN` it is the extreme of the
+/// magnitudes, with the sign of the operands' product.
 fn two<const MAX: bool, const KEEP_NAN: bool, const XOR_SIGN: bool>(
     [a, b, ..]: [u64; 4],
     _: bool,

@@ -73,7 +73,7 @@ impl Bounds {
                 seen.offsets[lane],
                 seen.offsets[lane] + u64::from(seen.size),
             );
-            // Dynamic arrays may overlap.
+            // Dynamic arrays may overlap: one variable that holds the access is enough.
             let holds = |place: &Range<u64>| place.start <= start && end <= place.end;
             match self.shared.iter().position(holds) {
                 Some(at) => self.recent[pc as usize] = at as u32,
@@ -100,7 +100,8 @@ fn all_inside(place: &Range<u64>, offsets: &Row64, size: u32) -> bool {
     outside >> 63 == 0
 }
 
-/// The lanes that touch a gap of the running function, or of its callers, whose arrays it may use.
+/// The lanes that touch a gap beside an array of the running function, or of a caller, whose arrays
+/// it may have been given.
 fn local(context: &Context<'_>, seen: &Seen<'_>) -> u32 {
     if !context.frames.matter() {
         return 0;

@@ -10,8 +10,7 @@ use crate::launch::LaunchConfig;
 use crate::memory::CONST_BASE;
 use std::ops::Range;
 
-/// The context of the current event: what every detector needs to know, and to name the place of a
-/// finding.
+/// What every detector needs about the current event, also to name the place of a finding.
 pub(crate) struct Context<'a> {
     pub(crate) program: &'a Program,
     pub(crate) kernel: &'a Entry,
@@ -23,7 +22,7 @@ pub(crate) struct Context<'a> {
     parameters: Parameters,
 }
 
-/// A running block.
+/// The block that runs in one of the device's slots.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) number: u64,
@@ -63,7 +62,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A block starts.
+    /// Notes that a block, by its number and index in the grid, starts in a slot.
     pub(crate) fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
         if self.slots.len() <= slot {
             self.slots.resize(slot + 1, Slot::default());
@@ -79,11 +78,11 @@ impl<'a> Context<'a> {
     pub(crate) fn share_cluster(&self, other: u64) -> bool {
         let cluster = self.program.functions[self.kernel.function as usize].cluster;
         let [x, y, _] = self.config.grid.map(u64::from);
-        let of = |number: u64| {
+        let cluster_of = |number: u64| {
             let index = [number % x, number / x % y, number / x / y];
             [0, 1, 2].map(|axis| index[axis] / u64::from(cluster[axis].max(1)))
         };
-        cluster != [1; 3] && of(other) == of(self.slot().number)
+        cluster != [1; 3] && cluster_of(other) == cluster_of(self.slot().number)
     }
 
     /// Whether the kernel has barriers of the whole grid.
