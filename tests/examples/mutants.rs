@@ -1,9 +1,12 @@
-//! Makes every mutant of every good kernel and shows how each was caught: `cargo xtask mutants`.
+//! Makes every mutant of every good kernel, or of those whose names begin so, and shows how each was
+//! caught: `cargo xtask mutants NAME…`.
 
 use std::process::ExitCode;
 
 use blockwise_tests::jobs;
-use blockwise_tests::mutation::{Extent, Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
+use blockwise_tests::mutation::{
+    Extent, Operator, SURVIVORS, Source, Trial, Verdict, trials, tried, unexplained,
+};
 use blockwise_tests::ptx::good;
 use ptx_emulator::Tool;
 
@@ -18,8 +21,17 @@ const COLUMNS: [(&str, Verdict); 6] = [
 
 fn main() -> ExitCode {
     let (files, jobs) = (good(), jobs::telling());
+    let names: Vec<_> = std::env::args().skip(1).collect();
+    let sources = |text: &str| {
+        if names.is_empty() {
+            return tried(text);
+        }
+        let mut sources = Source::split(text);
+        sources.retain(|source| names.iter().any(|name| source.kernel.starts_with(name)));
+        sources
+    };
     let of_one_target = files.iter().filter(|file| file.target == files[0].target);
-    let trials = of_one_target.flat_map(|file| trials(&file.text, &jobs, Extent::Whole));
+    let trials = of_one_target.flat_map(|file| trials(sources(&file.text), &jobs, Extent::Whole));
     let trials: Vec<_> = trials.collect();
     table(&trials);
     println!();

@@ -31,9 +31,18 @@ impl Sample {
 
     /// Whether an item is one of the 1 in N that are drawn.
     pub fn takes(self, item: impl Hash, n: u64) -> bool {
+        whole_sweeps() || self.random(item).is_multiple_of(n)
+    }
+
+    /// Which one is drawn of the N that an item has.
+    pub fn one_of(self, n: usize, item: impl Hash) -> usize {
+        (self.random(item) % n as u64) as usize
+    }
+
+    fn random(self, item: impl Hash) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, item).hash(&mut hasher);
-        whole_sweeps() || hasher.finish().is_multiple_of(n)
+        hasher.finish()
     }
 }
 
@@ -53,5 +62,8 @@ mod tests {
             assert_ne!(drawn(1), drawn(2));
         }
         assert_eq!(drawn(1), drawn(1));
+        let one = |seed| Sample { seed }.one_of(3, "item");
+        assert!((0..3).all(|wanted| (0..100).any(|seed| one(seed) == wanted)));
+        assert_eq!(one(5), one(5));
     }
 }

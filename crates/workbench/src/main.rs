@@ -146,7 +146,10 @@ enum Command {
         arguments: Vec<OsString>,
     },
     /// Make small mistakes in the good kernels' PTX and show which detector finds each
-    Mutants,
+    Mutants {
+        /// Only kernels whose names begin so
+        kernels: Vec<String>,
+    },
     /// Switch off each rule of the uniformity check and show which ones no test misses
     Checker {
         /// Only mutations whose place starts so: `flow.rs`, `flow.rs:70`
@@ -177,7 +180,7 @@ fn main() -> ExitCode {
         Command::VerifyPtx { files } => verify_ptx::run(&files),
         Command::Pitfalls => pitfalls::run(),
         Command::Check { arguments } => check::run(&arguments),
-        Command::Mutants => proof::mutants(),
+        Command::Mutants { kernels } => proof::mutants(&kernels),
         Command::Checker { places } => checker::run(&places).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {

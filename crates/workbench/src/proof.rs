@@ -6,8 +6,9 @@ use anyhow::Result;
 
 use crate::{setup, workspace};
 
-/// Runs every mutant of every good kernel.
-pub(crate) fn mutants() -> Result<ExitCode> {
+/// Runs every mutant of every good kernel, or of those whose names begin so.
+pub(crate) fn mutants(kernels: &[String]) -> Result<ExitCode> {
     setup::toolchain()?;
-    workspace::exit_code(&mut workspace::example("mutants"))
+    let mut command = workspace::example("mutants");
+    workspace::exit_code(command.arg("--").args(kernels))
 }

@@ -5,6 +5,7 @@
 //! kernels are left out.
 
 mod barrier;
+mod explained;
 mod loops;
 mod predicate;
 mod shared;
@@ -13,8 +14,9 @@ mod source;
 mod survivors;
 mod trial;
 
+pub use explained::unexplained;
 pub use source::Source;
-pub use survivors::{SURVIVORS, Survivor, unexplained};
+pub use survivors::{SURVIVORS, Survivor};
 pub use trial::{Extent, Trial, Verdict, run, trials, tried};
 
 use std::fmt::{self, Display};

@@ -13,6 +13,9 @@ pub struct Source {
     pub(super) numbers: Vec<usize>,
 }
 
+/// What the name of a kernel's signature ends with.
+const SIGNATURE: &str = "__signature[";
+
 /// A kernel or function with a body.
 struct Body<'a> {
     kernel: bool,
@@ -32,6 +35,7 @@ impl Source {
                 next = body.lines.end() + 1;
             }
             kept.extend(next..lines.len());
+            kept.retain(|&index| !describes_another(lines[index], kernel.name));
             Self {
                 kernel: kernel.name.to_owned(),
                 lines: kept.iter().map(|&index| lines[index].to_owned()).collect(),
@@ -59,6 +63,14 @@ impl Source {
     pub(super) fn instructions(&self) -> impl Iterator<Item = (usize, &str)> {
         self.lines().map(instruction).enumerate()
     }
+}
+
+/// Whether a line is the signature of another kernel. All of them are most of what a parser would
+/// read of each mutant.
+fn describes_another(line: &str, kernel: &str) -> bool {
+    let declared = line.split_once(SIGNATURE).map(|(declared, _)| declared);
+    let described = declared.and_then(|declared| declared.split(' ').next_back());
+    described.is_some_and(|described| described != kernel)
 }
 
 fn bodies<'a>(lines: &[&'a str]) -> Vec<Body<'a>> {
@@ -196,6 +208,19 @@ mod tests {
             lines.eq(source.lines())
         };
         assert!(sources.iter().all(in_file));
+    }
+
+    #[test]
+    fn a_kernel_keeps_its_own_signature() {
+        let text = ".visible .global .align 8 .b64 first__signature[1] = {0x26};\n\
+                    .visible .global .align 8 .b64 second__signature[1] = {0x27};\n\
+                    .visible .entry first()\n{\nret;\n}\n\
+                    .visible .entry second()\n{\nret;\n}\n";
+        for source in Source::split(text) {
+            let signatures = source.text().matches("__signature").count();
+            assert_eq!(signatures, 1);
+            assert!(source.text().contains(&format!(" {}__sig", source.kernel)));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Operator, Trial, Verdict};
+use super::Operator;
 
 /// An operator, and the instruction before and after, registers without their numbers.
 type Change = (Operator, [&'static str; 2]);
@@ -258,6 +258,19 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     shifted("st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"), 1..=1,
         "conv1d_block_per_output_f64" =>
         ONE_SLOT_EACH;
+    never("setp.eq.b64 %p, %rd, 0;"), 1..=1, "matmul_short_f32" =>
+        "Rows of whole packs are then read element by element.";
+    always("setp.ne.b64 %p, %rd, 0;"), 1..=1, "matmul_short_f64" =>
+        "Rows of whole packs are then read element by element.";
+    always("setp.ne.b64 %p, %rd, 1;"), 1..=1, "matmul_short_f" =>
+        "The runs of the only product are of product 0 by a division, too.";
+    never("setp.ne.b64 %p, %rd, %rd;"), 1..=1, "matmul_short_f" =>
+        "All threads then meet before each group of columns; only before the first one they must.";
+    never("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "matmul_short_f" => BEYOND;
+    widened("setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"), 1..=1, "matmul_short_f" =>
+        "A group of columns beyond the last, whose accesses have guards of their own.";
+    never("setp.eq.b32 %p, %r, 0;"), 2..=2, "matmul_short_f" =>
+        "The compiler counts the zeros behind a power of two in a way that holds for 0, too.";
     never("setp.eq.b32 %p, %r, 0;"), 1..=1, "matmul_direct_" =>
         "The compiler counts the zeros behind a power of two in a way that holds for 0, too.";
     deleted("bar.sync 0;"), 1..=1, "matmul_direct_" =>
@@ -376,83 +389,4 @@ const fn shuffled(before: &'static str, after: &'static str) -> Change {
 
 const fn deleted(before: &'static str) -> Change {
     (Operator::DeleteBarrier, [before, ""])
-}
-
-impl Survivor {
-    /// Whether it speaks of this kernel.
-    fn is_of(&self, kernel: &str) -> bool {
-        const RAW: &str = "_raw";
-        let is_part =
-            |part: &str| kernel.contains(part) && kernel.contains(RAW) == part.contains(RAW);
-        self.kernels.split_whitespace().any(is_part)
-    }
-
-    /// Whether it explains this mutant.
-    pub fn explains(&self, trial: &Trial) -> bool {
-        let (mutant, (operator, change)) = (&trial.mutant, self.change);
-        self.is_of(&mutant.kernel)
-            && mutant.operator == operator
-            && [&mutant.before, &mutant.after].map(|text| without_numbers(text)) == change
-    }
-}
-
-/// The survivors that no entry explains, and what is wrong with the entries: each must explain
-/// exactly as many as it says.
-pub fn unexplained(trials: &[Trial]) -> Vec<String> {
-    let survived = || {
-        trials
-            .iter()
-            .filter(|trial| trial.verdict == Verdict::Survived)
-    };
-    let explained = |trial: &&Trial| SURVIVORS.iter().any(|entry| entry.explains(trial));
-    let mut wrong: Vec<String> = survived()
-        .filter(|trial| !explained(trial))
-        .map(|trial| trial.mutant.to_string())
-        .collect();
-    for entry in SURVIVORS {
-        let mut kernels: Vec<_> = trials.iter().map(|trial| &trial.mutant.kernel).collect();
-        kernels.sort();
-        kernels.dedup();
-        for kernel in kernels.into_iter().filter(|kernel| entry.is_of(kernel)) {
-            let own =
-                survived().filter(|trial| trial.mutant.kernel == *kernel && entry.explains(trial));
-            let found = own.count();
-            if !entry.count.contains(&found) {
-                wrong.push(format!("{kernel} has {found} survivors of {entry:?}"));
-            }
-        }
-    }
-    wrong
-}
-
-/// `%rd12` and `%rd7` as `%rd`, so that an entry holds when the compiler numbers registers
-/// otherwise. White space as one space.
-pub(super) fn without_numbers(text: &str) -> String {
-    let mut plain = String::new();
-    let mut register = false;
-    for c in text
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-    {
-        register = c == '%' || register && c.is_ascii_alphanumeric();
-        if !(register && c.is_ascii_digit()) {
-            plain.push(c);
-        }
-    }
-    plain
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn registers_lose_their_numbers_and_nothing_else_does() {
-        assert_eq!(
-            without_numbers("setp.lt.u64 \t%p13, %rd5, 16;"),
-            "setp.lt.u64 %p, %rd, 16;"
-        );
-    }
 }

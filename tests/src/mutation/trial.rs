@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use ptx_emulator::{CheckOptions, Limits, Module, Tool};
 use rayon::prelude::*;
 
+use super::explained::{expected, has_reason};
 use super::{Mutant, Operator, Source};
 use crate::jobs::Job;
 use crate::sampling::Sample;
@@ -70,7 +71,7 @@ const UNTRIED: [&str; 18] = [
     "matmul_sliced_",
     "matmul_mma_",
     "matmul_thin_",
-    "matmul_short_",
+    "matmul_short_deep_",
     "matmul_few_",
     "conv1d_blocked_f32",
     "conv1d_rows_",
@@ -82,53 +83,53 @@ const UNTRIED: [&str; 18] = [
     "conv1d_taps_fft_radix2",
 ];
 
-/// One kernel in this many is drawn.
+/// Lines from which on a kernel is long: it has more mutants, and each takes longer. A few long ones
+/// take most of the time.
+const LONG_KERNEL: usize = 900;
+
+/// Of a long kernel's mutants one in this many is drawn.
 const DRAWN: u64 = 6;
 
-/// Which kernels are mutated.
+/// Which mutants are tried.
 #[derive(Clone, Copy, Debug)]
 pub enum Extent {
     /// All.
     Whole,
-    /// Of kernels that differ in the type of their elements one, which stands for the others; and of
-    /// these a sixth.
+    /// Of kernels that differ in the type of their elements one, which is drawn; of the long ones
+    /// among these all deleted barriers and a sixth of the other mutants. Those with a reason to
+    /// survive are not run.
     Drawn(Sample),
-    /// The barriers of those that [`Extent::Drawn`] leaves out.
-    OtherBarriers(Sample),
 }
 
 impl Extent {
-    fn takes(self, kernel: &str) -> bool {
-        match self {
-            Self::Whole => true,
-            Self::Drawn(sample) => sample.takes(kernel, DRAWN),
-            Self::OtherBarriers(sample) => !sample.takes(kernel, DRAWN),
-        }
-    }
-
-    fn operators(self) -> &'static [Operator] {
-        match self {
-            Self::OtherBarriers(_) => &[Operator::DeleteBarrier],
-            _ => &Operator::ALL,
-        }
+    fn takes(self, mutant: &Mutant, source: &Source) -> bool {
+        let Self::Drawn(sample) = self else {
+            return true;
+        };
+        // Those that have a reason are counted.
+        source.lines.len() < LONG_KERNEL
+            || mutant.operator == Operator::DeleteBarrier
+            || has_reason(mutant)
+            || sample.takes((&mutant.kernel, mutant.line, &mutant.after), DRAWN)
     }
 }
 
 /// A kernel's name without the type of its elements.
 fn family(kernel: &str) -> &str {
     match kernel.rsplit_once('_') {
-        Some((family, "f32" | "f64" | "i32" | "i64" | "u32" | "u64")) => family,
+        Some((family, "f32" | "f64" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64")) => family,
         _ => kernel,
     }
 }
 
-/// Keeps one kernel of each family, not of the same type in all families.
-fn keep_telling(sources: &mut Vec<Source>) {
+/// Keeps one kernel of each family, of a type that is drawn: kernels for two types may differ in more
+/// than numbers.
+fn keep_telling(sources: &mut Vec<Source>, sample: Sample) {
     sources.sort_by(|a, b| a.kernel.cmp(&b.kernel));
     let families = std::mem::take(sources);
-    let families = families.chunk_by(|a, b| family(&a.kernel) == family(&b.kernel));
-    for (number, of_one) in families.enumerate() {
-        sources.push(of_one[number % of_one.len()].clone());
+    for of_one in families.chunk_by(|a, b| family(&a.kernel) == family(&b.kernel)) {
+        let drawn = sample.one_of(of_one.len(), family(&of_one[0].kernel));
+        sources.push(of_one[drawn].clone());
     }
 }
 
@@ -140,16 +141,14 @@ pub fn tried(text: &str) -> Vec<Source> {
     sources
 }
 
-/// Every mutant of the kernels in a PTX text, without `INSTANCES` and `UNTRIED`.
+/// Every mutant of some kernels.
 ///
 /// # Panics
 /// When a good kernel is not good, or has no job.
-pub fn trials(text: &str, jobs: &[Job], extent: Extent) -> Vec<Trial> {
-    let mut sources = tried(text);
-    if !matches!(extent, Extent::Whole) {
-        keep_telling(&mut sources);
+pub fn trials(mut sources: Vec<Source>, jobs: &[Job], extent: Extent) -> Vec<Trial> {
+    if let Extent::Drawn(sample) = extent {
+        keep_telling(&mut sources, sample);
     }
-    sources.retain(|source| extent.takes(&source.kernel));
     let run_all = |source: &Source| {
         let jobs: Vec<_> = jobs
             .iter()
@@ -165,10 +164,21 @@ pub fn trials(text: &str, jobs: &[Job], extent: Extent) -> Vec<Trial> {
         measured.sort_by_key(|(steps, _)| *steps);
         let (steps, jobs): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
         let refused = refused(source, &jobs, &steps);
-        let mutants = (extent.operators().iter()).flat_map(|operator| operator.mutants(source));
-        let mutants: Vec<_> = mutants.collect();
+        let mutants = (Operator::ALL.iter()).flat_map(|operator| operator.mutants(source));
+        let mut mutants: Vec<_> = mutants.collect();
+        let expected = match extent {
+            Extent::Whole => Vec::new(),
+            Extent::Drawn(_) => expected(&mutants),
+        };
+        mutants.retain(|mutant| extent.takes(mutant, source));
         let all_jobs = matches!(extent, Extent::Whole);
         let trial = |mutant: Mutant| {
+            if expected.contains(&mutant) {
+                return Trial {
+                    mutant,
+                    verdict: Verdict::Survived,
+                };
+            }
             let mut verdict = run(&mutant, source, &jobs, &steps, all_jobs);
             if verdict == Verdict::Survived && !refused.is_empty() {
                 let (jobs, steps): (Vec<_>, Vec<_>) =
