@@ -154,9 +154,12 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[5, 0, 7]).by(SHORT),
     // Runs of 64 rows, whose A takes a thread two copies; the last one is whole.
     Case::of(&[7680, 1, 1]).by(SHORT).capped(1),
-    // Longer sums, of which a run has as many slots for A as its block, and more.
+    // Longer sums, of which a run has as many slots for A as its block, and more; several runs of a
+    // block, by elements and in packs.
     Case::of(&[37, 9, 67]).by(SHORT).capped(1),
     Case::of(&[16, 16, 36]).by(SHORT),
+    Case::of(&[37, 13, 67]).by(SHORT).capped(1),
+    Case::of(&[70, 16, 36]).by(SHORT).capped(1),
     // Runs of a batch, the last of a product shorter: each product's C begins anywhere, and its A
     // with it unless all share one.
     Case::of(&[3, 35, 3, 7]).by(SHORT).capped(1),
