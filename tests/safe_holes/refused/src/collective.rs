@@ -23,7 +23,7 @@ pub fn of_a_fold_of_segments(block: &mut Block<64>) {
     let thread = block.thread();
     let begins = block
         .warp()
-        .fold_segments(1_u32, thread % 5 == 0, |a, b| a + b);
+        .fold_segments(1_u32, thread.is_multiple_of(5), |a, b| a + b);
     // parts
     if begins.is_some() {
         block.sync_threads(()); // waits
