@@ -179,8 +179,7 @@ fn a_launch_that_is_written_wrongly_is_told_what_to_write() {
     assert_eq!(answer["success"], true, "{answer}");
 }
 
-/// A pipe in the place of a file would keep the debugger waiting for whoever writes it, and all
-/// other clients with it.
+/// The debugger would wait for whoever writes into a pipe, and its other clients with it.
 #[test]
 fn pipes_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
