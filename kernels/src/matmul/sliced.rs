@@ -24,7 +24,6 @@ use crate::here::zero_here;
 /// The products of all slices.
 ///
 /// # Parameters
-/// - `batch`: products; 1 in 64 × 32 tiles.
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`: B,
 ///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
 ///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
@@ -40,7 +39,6 @@ use crate::here::zero_here;
     max_threads = 128,
     min_blocks = 3,
     require(
-        <S as Instance>::HAS_BATCHES || batch == 1,
         of_a == 1 || of_a == batch,
         elements(rows, inner, of_a) == Some(a.len()),
         elements(inner, pitch, batch) == Some(b.len()),
@@ -73,20 +71,9 @@ pub fn matmul_sliced<S: Instance>(
 ) {
     const POLICY: Policy = <S as Instance>::POLICY;
     let sums = sums.as_mut_ptr();
-    let zero = || match <S as Instance>::HAS_BATCHES {
-        true => zero_here(),
-        false => 0,
-    };
-    let layers = || match <S as Instance>::HAS_BATCHES {
-        true => (slices + zero()) * batch,
-        false => slices,
-    };
     let mut layer = thread::block_idx_z() as usize;
-    while layer < layers() {
-        let (number, matrix) = match <S as Instance>::HAS_BATCHES {
-            true => number(layer, slices, batch),
-            false => (layer, 0),
-        };
+    while layer < (slices + zero_here()) * batch {
+        let (number, matrix) = number(layer, slices, batch);
         let (first, len) = slice(inner, slices, number);
         // SAFETY: `require` states the operands' sizes and alignment, the block and its shared
         // memory; the slice ends within the inner extent, and only this layer of the grid writes
@@ -107,7 +94,7 @@ pub fn matmul_sliced<S: Instance>(
                 POLICY,
                 of,
                 || {
-                    let first = (layer + zero()) * rows * cols;
+                    let first = (layer + zero_here()) * rows * cols;
                     sums.wrapping_add(first)
                 },
             );

@@ -79,22 +79,13 @@ pub enum Cut {
     Tall,
     /// 64 × 64, two warps.
     Square,
-    /// 64 × 32, two warps: half the sums per thread, so twice as many threads. One product at a
-    /// time: with a batch's addresses it takes 1.05 times as long.
+    /// 64 × 32, two warps: half the sums per thread, so twice as many threads.
     Small,
 }
 
 impl Cut {
     /// Every instance.
     pub const ALL: [Self; 3] = [Self::Tall, Self::Square, Self::Small];
-
-    /// The instances that a batch of `batch` products can have.
-    pub const fn of_batch(batch: usize) -> &'static [Self] {
-        match batch {
-            0 | 1 => &Self::ALL,
-            _ => &[Self::Tall, Self::Square],
-        }
-    }
 
     /// How a block divides its work, with copies of vectors from B or of single elements.
     pub const fn policy(self, vectors: bool) -> Policy {
@@ -121,8 +112,6 @@ impl Cut {
 pub trait Instance {
     /// How a block divides its work.
     const POLICY: Policy;
-    /// Whether it has batches of several products.
-    const HAS_BATCHES: bool;
 }
 
 macro_rules! instances {
@@ -132,7 +121,6 @@ macro_rules! instances {
 
         impl Instance for $Type {
             const POLICY: Policy = Cut::$Cut.policy($vectors);
-            const HAS_BATCHES: bool = !matches!(Cut::$Cut, Cut::Small);
         }
     )*};
 }

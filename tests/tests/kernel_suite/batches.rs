@@ -100,6 +100,8 @@ fn every_shape_in_every_tile() {
                     (Cut::Tall, 1, None),
                     (Cut::Square, 2, Some(1)),
                     (Cut::Square, 1, Some(2)),
+                    (Cut::Small, 1, None),
+                    (Cut::Small, 3, Some(2)),
                 ] {
                     let options = of(&SLICED, cut as u8, count, cap);
                     check::<f32>(device, sides, each, options);
@@ -207,13 +209,6 @@ fn batches_that_do_not_match_are_told_with_both_shapes() {
         let text = format!("kernel `{kernel}` multiplies two matrices");
         assert!(error.starts_with(&text), "{error}");
     }
-    let small = Options {
-        instance: Some(Cut::Small as u8),
-        ..Options::of(&SLICED)
-    };
-    let error = tried([2, 3, 4], [2, 4, 5], small);
-    let text = "kernel `sliced in 64 × 32 tiles` multiplies two matrices";
-    assert!(error.starts_with(text), "{error}");
     let too_many = blockwise_ops::matmul::batch(
         blockwise::Type::F32,
         (usize::MAX, [2, 1]),

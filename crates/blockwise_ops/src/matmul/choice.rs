@@ -182,7 +182,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     };
     let cuts = match task.options.instance.map(usize::from) {
         Some(at) => Cut::ALL.get(at..=at).unwrap_or_default(),
-        None => Cut::of_batch(batch),
+        None => &Cut::ALL,
     };
     let slices = match asked {
         Some(slices) => slices..=slices,
@@ -230,7 +230,7 @@ fn in_slices(
     fastest_of(
         (of, batch),
         bytes,
-        Cut::of_batch(batch),
+        &Cut::ALL,
         1..=longest(of[1], most),
         vectors,
         device,

@@ -4,7 +4,7 @@ use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::short::THREADS as SHORT_THREADS;
-use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
+use kernels::matmul::slices::{Slicing, slice_len, sums};
 use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
@@ -180,11 +180,6 @@ pub(super) fn launch(
         )?
     } else {
         let instance = task.options.instance.unwrap_or(cut as u8);
-        if instance == Cut::Small as u8 && batch > 1 {
-            return Err(LaunchError::NoBatch {
-                kernel: "sliced in 64 × 32 tiles",
-            });
-        }
         by_blocks(task, [ragged, instance], cut.policy(vectors), of)?
     };
     Ok(layered(plan, task, slices))

@@ -45,8 +45,7 @@ pub(super) fn cuts(task: &Task<'_>) -> Vec<(Options, String)> {
             (options, format!("{cut:?}: {policy}, {slices} slices"))
         })
     };
-    let cuts = Cut::of_batch(task.problem.extents[3]);
-    cuts.iter().copied().flat_map(of).collect()
+    Cut::ALL.into_iter().flat_map(of).collect()
 }
 
 /// Instances of `mma`, in as many slices as the launcher takes for its own choice of tiles.

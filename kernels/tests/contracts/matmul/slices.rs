@@ -173,13 +173,8 @@ fn slices_of_a_cut(
     let packed = Form::default();
     of_slices(good, |of| whole(of, packed));
     of_slices(good, |of| ragged(of, packed));
-    if cut == Cut::Small {
-        refused(whole(two(good()), packed), "HAS_BATCHES");
-        refused(ragged(two(good()), packed), "HAS_BATCHES");
-    } else {
-        of_batches(good, |of| whole(of, packed));
-        of_batches(good, |of| ragged(of, packed));
-    }
+    of_batches(good, |of| whole(of, packed));
+    of_batches(good, |of| ragged(of, packed));
     let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
     unaligned(
         || good().with(|of| of.b = behind(48)),
