@@ -37,6 +37,9 @@ pub(super) struct Cost {
     /// The stores of a whole tile; the third is for rows of C that are not whole packs, if B was
     /// copied to rows that are.
     store: [f64; 3],
+    /// Of a batch: the fraction of the time by the above, and what each block of a multiprocessor
+    /// takes beside.
+    of_batch: [[f64; 2]; 2],
 }
 
 /// The smallest inner extent of a slice: the asynchronous copies fill three stages of 16.
@@ -55,6 +58,9 @@ const fn folds(bytes: usize) -> [f64; 3] {
 const EARLY: f64 = 1500.0;
 const LONG: f64 = 40_000.0;
 
+/// Nanoseconds of a byte of a batch's operands and results, by vectors or single elements.
+const OF_BATCH: [f64; 2] = [7e-5, 3e-5];
+
 /// The constants that all kernels without asynchronous copies share.
 const SIMPLE: Cost = Cost {
     tile: [TILE as usize; 2],
@@ -66,6 +72,7 @@ const SIMPLE: Cost = Cost {
     resident: usize::MAX,
     start: [0.0; 2],
     store: [0.0; 3],
+    of_batch: [[1.0, 0.0]; 2],
 };
 
 /// The costs of the kernels for a type of `bytes` bytes.
@@ -140,6 +147,7 @@ pub(super) const fn sliced(cut: Cut) -> Cost {
             more: 0.30,
             start: [0.0, 355.0],
             store: [598.0, 978.0, 5050.0],
+            of_batch: [[0.89, 800.0], [0.845, 510.0]],
             ..of(policy, 3)
         },
         Cut::Square => Cost {
@@ -149,6 +157,7 @@ pub(super) const fn sliced(cut: Cut) -> Cost {
             together: 2,
             start: [0.0, 0.0],
             store: [428.0, 936.0, 2950.0],
+            of_batch: [[0.89, 410.0], [0.845, 290.0]],
             ..of(policy, 6)
         },
         Cut::Small => Cost {
@@ -158,6 +167,7 @@ pub(super) const fn sliced(cut: Cut) -> Cost {
             together: 2,
             start: [4.08, 86.0],
             store: [305.0, 441.0, 940.0],
+            of_batch: [[0.89, 205.0], [0.845, 143.0]],
             ..of(policy, 6)
         },
     }
@@ -170,12 +180,14 @@ pub(super) const WIDE: Cost = Cost {
     step: [1180.0; 2],
     more: 0.08,
     store: [4040.0; 3],
+    of_batch: [[1.0, 500.0]; 2],
     ..of(Tiles::Wide.policy(), 1)
 };
 
 impl Cost {
     /// Nanoseconds of the launch that multiplies, each product of a batch in as many slices.
-    /// `vectors` says whether B and C move 16 bytes at a time.
+    /// `vectors` says whether B and C move 16 bytes at a time. The corrections for batches fit 406
+    /// of them on an H200 (docs/log/2026-11-28-choice-of-batches.md).
     pub(super) fn time(
         &self,
         [rows, inner, cols]: [usize; 3],
@@ -209,8 +221,20 @@ impl Cost {
             [false, _] => (1, 1),
         };
         let block = self.start[read] + self.store[stored] * inside;
-        self.launch + steps * self.step[read] * busy + each as f64 * block
+        let time = self.launch + steps * self.step[read] * busy + each as f64 * block;
+        if batch == 1 {
+            return time;
+        }
+        let [fraction, block] = self.of_batch[read];
+        let moved = size_of::<f32>() as f64 * moved([rows, inner, cols], batch);
+        fraction * time + each as f64 * block + moved * OF_BATCH[read]
     }
+}
+
+/// Elements of the operands and the results of a batch.
+pub(super) fn moved([rows, inner, cols]: [usize; 3], batch: usize) -> f64 {
+    let [rows, inner, cols] = [rows, inner, cols].map(|extent| extent as f64);
+    batch as f64 * (rows * inner + inner * cols + rows * cols)
 }
 
 /// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes, after

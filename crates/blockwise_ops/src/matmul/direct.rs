@@ -85,15 +85,11 @@ pub(super) fn is_direct(problem: &Problem) -> bool {
 
 /// Whether it is faster than `mma` in any tiles: 34 of 35 such products are, by 7 % and more
 /// (docs/log/2026-11-27-small-doubles.md).
-pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
+pub(super) fn is_faster(of: [usize; 3]) -> bool {
     let [rows, inner, cols] = of;
-    let is_long = match batch {
-        1 => inner > THIN_INNER,
-        _ => inner >= BATCH_INNER || rows.max(inner) <= SHORT && cols >= LONG,
-    };
-    let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
-    let thin = rows.min(cols) <= THIN && is_long && is_direct(&problem);
-    thin && !reads_twice(of) && !(batch == 1 && slices_start_early(of))
+    let problem = Problem::new(Type::F64, &[rows, inner, cols]);
+    let thin = rows.min(cols) <= THIN && inner > THIN_INNER && is_direct(&problem);
+    thin && !reads_twice(of) && !slices_start_early(of)
 }
 
 /// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
@@ -119,13 +115,11 @@ fn reads_twice([rows, inner, cols]: [usize; 3]) -> bool {
 const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
 const THIN_INNER: usize = 64;
-/// In a batch, from this inner extent on: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147
-/// times 1856 × 72 × 16 155 (75).
-const BATCH_INNER: usize = 128;
-/// In a batch also if rows and inner extent are at most SHORT, and columns at least LONG: 20 times
-/// 8 × 8 × 14680 takes 33 µs (`mma` 40), 46 times 16 × 48 × 3448 42 (34).
-const SHORT: usize = 8;
-const LONG: usize = 4096;
+/// In a batch it is considered up to this shorter side.
+const NARROW_OF_BATCH: usize = 32;
+/// Of a batch: the fraction of the model's time, what the launch takes beside, and each block of the
+/// larger tiles. 163 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md).
+const OF_BATCH: [f64; 3] = [0.88, 400.0, 110.0];
 
 /// The most tiles of all products: each has a ticket.
 pub(super) fn most_groups(problem: &Problem) -> usize {
@@ -181,11 +175,9 @@ pub(super) fn time_of(
 ) -> Option<f64> {
     let [rows, inner, cols] = of;
     let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
-    // Other batches are faster in `mma` (docs/log/2026-11-27-batches.md).
-    let pays = if batch == 1 {
-        !reads_twice(of)
-    } else {
-        is_faster(of, batch)
+    let pays = match batch {
+        1 => !reads_twice(of),
+        _ => rows.min(cols) <= NARROW_OF_BATCH,
     };
     (pays && is_direct(&problem)).then(|| fastest(of, batch, None, None, most, device).0)
 }
@@ -248,5 +240,16 @@ fn time(
     } = rates(tiles);
     let waves = each.div_ceil(RESIDENT) as f64 * (wave + rounds as f64 * round);
     let issued = (WARPS / warps * steps).saturating_mul(each) as f64 * step;
-    launch + waves + each as f64 * block + issued.max(operands / READ) + outputs / STORED + fold
+    let blocks = each as f64 * block;
+    let time = launch + waves + blocks + issued.max(operands / READ) + outputs / STORED + fold;
+    if batch == 1 {
+        return time;
+    }
+    let [fraction, launch, block] = OF_BATCH;
+    let block = if tiles == DirectTiles::Small {
+        0.0
+    } else {
+        block
+    };
+    fraction * time + launch + each as f64 * block
 }

@@ -3,12 +3,15 @@
 
 use blockwise::DeviceProperties;
 use kernels::matmul::slices::MOST_SLICES;
-use kernels::matmul::{anywhere, few_cols, few_rows, short, thin};
+use kernels::matmul::{anywhere, few_cols, few_rows, thin};
 
 use super::extents;
 use super::vectors::lanes;
 use crate::by_width::by_width;
 use crate::operation::{Problem, Task};
+
+mod batch;
+pub(super) use batch::time;
 
 /// How threads divide the inner extent: with the slices, it decides the order of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,18 @@ pub(super) const TEAMS: [usize; 6] = [4, 8, 16, 32, 64, 128];
 /// Lanes that share a row of B by instance, and threads that share a group.
 const LANES: [usize; 5] = [2, 4, 8, 16, 32];
 const THREADS: [u32; 5] = [32, 64, 128, 256, 512];
+
+impl Few {
+    /// Groups of a block: several have one slice, and of batches, more than a product has would have
+    /// nothing to do.
+    pub(super) fn high(&self, batch: usize, slices: usize) -> u32 {
+        match (slices, batch) {
+            (1, 1) => self.block[1],
+            (1, _) => self.groups.min(self.block[1] as usize).next_power_of_two() as u32,
+            _ => 1,
+        }
+    }
+}
 
 impl Division {
     fn all() -> impl Iterator<Item = Self> {
@@ -149,31 +164,20 @@ const fn most_cols(bytes: usize) -> usize {
     by_width!(bytes, T => few_cols::most_cols::<T>())
 }
 
-/// Whether it is the fastest kernel, or close to it (H100; docs/log/2026-11-26-products.md).
+/// Whether it is the fastest kernel for a single product, or close to it (H100;
+/// docs/log/2026-11-26-products.md).
 pub(super) fn pays(problem: &Problem) -> bool {
     let (of, bytes) = (extents(problem), problem.ty.bytes());
-    let ([rows, inner, cols], batch) = (of, problem.extents[3]);
-    if of.contains(&0) || !is_few(problem) {
+    let [rows, inner, cols] = of;
+    if problem.extents[3] != 1 || of.contains(&0) || !is_few(problem) {
         return false;
     }
-    let by_columns = by_columns(of, batch, bytes);
-    let in_tiles = match batch {
-        1 => rows > thin::MOST_ROWS && inner > SHORT_ROW,
-        _ => inner >= LONG_ROW,
-    };
+    let by_columns = by_columns(of, 1, bytes);
+    // With short sums tiles of doubles are slower: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4
+    // 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
+    let in_tiles = rows > thin::MOST_ROWS && inner > SHORT_ROW;
     if bytes == 8 && by_columns && cols > 1 && in_tiles {
         return false;
-    }
-    if batch != 1 {
-        // The kernels that are faster for short rows do not take batches, and tiles would be mostly
-        // empty.
-        // `short` has these: 26 × (16, 8, 2632) takes 16.1 µs in `few`, cuBLAS 8.7.
-        if bytes == 4 && !by_columns && rows > thin::MOST_ROWS && inner <= short::DEEPEST {
-            return false;
-        }
-        let all = rows.saturating_mul(batch);
-        let tiles_are_empty = rows <= MOST_OF_BATCH || all <= MOST_OF_MANY_COLS;
-        return cols <= 8 || !by_columns || tiles_are_empty;
     }
     if by_columns {
         // With shorter rows of A, most lanes have nothing to do. With more than eight columns, many
@@ -256,9 +260,6 @@ const SIXTEEN_SHORT: usize = 400;
 const MOST_OF_MANY_COLS: usize = 4096;
 /// And the most elements of A: f32 1712 × 5056 × 16 takes 51.7 µs, `sliced` 34.
 const MOST_OF_A: usize = 1 << 22;
-/// In a batch, the most rows of each product: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188),
-/// 756 times 320 × 256 × 16 309 (189).
-const MOST_OF_BATCH: usize = 48;
 /// The columns and elements of B from which on [`few_rows`] is faster for three and four rows of
 /// f32 too, compared with [`thin`] in groups of 128 bytes: 4 × 2063 × 5416 takes 24.6 µs (29.7),
 /// but 2 × 4096 × 4096 38.3 (37.3).
@@ -279,11 +280,6 @@ const SHORT_OF_F64: usize = 40;
 const MANY_OF_F64: usize = 4096;
 /// From these columns on five to EIGHT rows of f32 are faster already at MANY_SHORT.
 const MANY_COLS: usize = 4096;
-/// In a batch of f64 with two to four columns, the inner extent from which on tiles
-/// ([`direct`](super::direct)) are faster: 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 ×
-/// 5289 × 2 0.82 of the time. Single products are faster in tiles from five rows on, except with
-/// short sums: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
-const LONG_ROW: usize = 1024;
 
 /// Whether to compute by columns: the columns are few, and the rows are not the better choice.
 fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bool {

@@ -4,7 +4,7 @@ use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::short::THREADS as SHORT_THREADS;
-use kernels::matmul::slices::{Slicing, slice_len, sums};
+use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
 use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
@@ -140,13 +140,7 @@ pub(super) fn launch(
         }
         let few = Division::of(task).launch(of, bytes, [aligned[0], aligned[1]]);
         let Few { which, block, .. } = few;
-        // Several groups of a block have one slice.
-        let high = if slices == 1 { block[1] } else { 1 };
-        // Of batches, more than a product has would have nothing to do.
-        let high = match batch {
-            1 => high,
-            _ => few.groups.min(high as usize).next_power_of_two() as u32,
-        };
+        let high = few.high(batch, slices);
         let blocks = few.groups.div_ceil(high as usize);
         let mut plan = blocks_of(task, which, blocks, block[0], few.shared_bytes)?;
         plan.launch.block[1] = high;
@@ -179,8 +173,18 @@ pub(super) fn launch(
             tiles.shared_bytes(vectors, slice_len(inner, slices)),
         )?
     } else {
-        let instance = task.options.instance.unwrap_or(cut as u8);
-        by_blocks(task, [ragged, instance], cut.policy(vectors), of)?
+        let instance = match task.options.instance.map(usize::from) {
+            // A number without an instance is refused later.
+            Some(at) if at >= Cut::ALL.len() => at as u8,
+            _ => cut as u8,
+        };
+        let mut plan = by_blocks(task, [ragged, instance], cut.policy(vectors), of)?;
+        if cut != Cut::Tall {
+            // Each has a layer, whatever the cap; `slicing` takes tall tiles for more than fit.
+            plan.launch.grid[2] = slices.saturating_mul(batch) as u32;
+            return Ok(plan);
+        }
+        plan
     };
     Ok(layered(plan, task, slices))
 }

@@ -3,8 +3,10 @@
 //! The constants fit 130 shapes on an H200 (docs/log/2026-11-28-any-address.md): the chosen block
 //! takes 1.03 times as long as the fastest, on average.
 
+use blockwise::DeviceProperties;
 use kernels::matmul::short::{DEEPEST, DEPTH, HIGHEST, MIDDLE, MOST, THREADS, each, groups, runs};
 
+use super::cost::moved;
 use super::vectors::lanes;
 use super::{extents, is_one};
 use crate::by_width::by_width;
@@ -24,12 +26,16 @@ const FEW_ROWS: usize = 100;
 /// 5.6), 64 × 10 × 2000 4.7 (4.8), 138 × 15 × 200 4.5 (4.3), 300 × 2 × 300 4.5 (4.5), f64
 /// 256 × 16 × 512 5.0 (`mma` 5.2), 128 × 8 × 128 4.5 (`tiled` 4.3).
 const LARGE: usize = 810_000;
-/// The bytes of each C of a batch: 10,000 × (17, 2, 50) takes 58 µs (`small` 25), 5000 × (40, 5, 33)
-/// 36 (22), f64 34 (40), 2000 × (24, 3, 100) 14.7 (16.4).
-const OF_EACH: usize = 8192;
-/// The fewest rows and columns of each: products with fewer have kernels of their own, or, of f32,
-/// columns.
-const OF_BATCH: [usize; 2] = [5, 17];
+/// Of a batch: nanoseconds of a launch that computes nothing, of a block of a multiprocessor, of a
+/// thread's row and element of the inner extent, and of a byte from or to memory. They fit 139
+/// batches on an H200 (docs/log/2026-11-28-choice-of-batches.md): half of the times are within 5 %
+/// of the model, nine in ten within 17.
+const fn of_batch(bytes: usize) -> [f64; 4] {
+    match bytes {
+        4 => [4210.0, 411.0, 2.33, 1.7e-4],
+        _ => [4220.0, 382.0, 3.13, 1.4e-4],
+    }
+}
 /// The bytes of C from which on `mma` is faster for doubles in pairs and an inner extent above
 /// [`MIDDLE`]: 10,000 × 16 × 1000 takes it 29.6 µs, and 36 here; 2048 × 16 × 2048 15.6 and 18.7,
 /// 1024 × 16 × 1024 7.6 and 7.2.
@@ -41,23 +47,36 @@ pub(super) fn is_short(problem: &Problem) -> bool {
     inner <= DEEPEST && runs(rows, LOWEST, batch) <= MOST
 }
 
-/// Whether the kernel is the fastest for products with more than a few rows and columns.
+/// Whether the kernel is the fastest for a single product with more than a few rows and columns.
 pub(super) fn pays(problem: &Problem) -> bool {
     let [rows, inner, cols] = extents(problem);
     let bytes = problem.ty.bytes();
-    let of_each = rows.saturating_mul(cols).saturating_mul(bytes);
-    let of_c = of_each.saturating_mul(problem.extents[3]);
-    if inner == 0 || !is_short(problem) || of_c < LARGE {
+    let of_c = rows.saturating_mul(cols).saturating_mul(bytes);
+    if !is_one(problem) || inner == 0 || !is_short(problem) || of_c < LARGE {
         return false;
-    }
-    if !is_one(problem) {
-        let [fewest_rows, fewest] = OF_BATCH;
-        let fewest_rows = if bytes == 4 { fewest_rows } else { fewest };
-        return of_each >= OF_EACH && rows >= fewest_rows && cols >= fewest;
     }
     let in_pairs = bytes == 8 && [inner, cols].iter().all(|of| of.is_multiple_of(2));
     !(in_pairs && inner > MIDDLE && of_c >= TENSOR)
 }
+
+/// Nanoseconds of the launch of a batch; `None` if the kernel cannot compute it, or has nothing to
+/// compute.
+pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> {
+    if !is_short(problem) || problem.extents.contains(&0) {
+        return None;
+    }
+    let ([rows, inner, cols], batch) = (extents(problem), problem.extents[3]);
+    let Block { wide, high, grid } = block(problem, code(problem, true));
+    let blocks = grid[0].saturating_mul(grid[1]);
+    let of_each = blocks.div_ceil(device.multiprocessors_to_fill() as usize) as f64;
+    let of_thread = (high.min(rows) * wide).div_ceil(THREADS as usize) * (inner + STORES);
+    let bytes = problem.ty.bytes();
+    let moved = bytes as f64 * moved([rows, inner, cols], batch);
+    let [launch, block, element, of_byte] = of_batch(bytes);
+    Some(launch + of_each * (block + element * of_thread as f64) + moved * of_byte)
+}
+/// A thread's row costs as much as this many elements of the inner extent beside its own.
+const STORES: usize = 2;
 
 /// The code of the instance: 1 for inner extents above [`DEPTH`], and 2 more if all rows of B and C
 /// are whole packs. `aligned` says whether the operands are.
@@ -164,13 +183,7 @@ mod tests {
             (Type::F64, 1, [5280, 11, 104], true),
             (Type::F64, 1, [10_000, 16, 1000], false),
             (Type::F64, 1, [1024, 16, 1024], true),
-            (Type::F32, 591, [23, 6, 3807], true),
-            (Type::F64, 13_425, [101, 1, 114], true),
-            (Type::F32, 10_000, [17, 2, 50], false),
-            (Type::F32, 5000, [40, 5, 33], false),
-            (Type::F64, 5000, [40, 5, 33], true),
-            (Type::F64, 670, [8, 8, 12_312], false),
-            (Type::F64, 63, [398, 23, 74], false),
+            (Type::F32, 591, [23, 6, 3807], false),
         ] {
             assert_eq!(
                 pays(&of(ty, batch, extents)),

@@ -113,11 +113,12 @@ fn unaligned<T>(
 }
 
 /// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, where rows do not follow
-/// each other, and ranges.
+/// each other, ranges, and layers of the grid if it has not one for each slice of each product.
 #[derive(Clone, Copy, Default)]
 struct Form {
     pitches: Option<[usize; 2]>,
     unless: u64,
+    layers: Option<u32>,
 }
 
 #[test]
@@ -128,7 +129,10 @@ fn slices_of_tiles_have_their_sums() {
                 let ([rows, inner, cols], $slices) = (of.extents, (of.slices, of.batch));
                 let [$a, $b] = form.pitches.unwrap_or([inner, cols]);
                 let $unless = memory::<u32>(form.unless);
-                let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+                let mut shape = of.shape;
+                let layers = (of.slices * of.batch[1]).max(1) as u32;
+                shape.grid.z = form.layers.unwrap_or(layers);
+                let kernel = <$handle>::on(&Device::default())?.shape(shape);
                 kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, $($more),+)
             }
         };
@@ -175,6 +179,17 @@ fn slices_of_a_cut(
     of_slices(good, |of| ragged(of, packed));
     of_batches(good, |of| whole(of, packed));
     of_batches(good, |of| ragged(of, packed));
+    for layers in [1, 3] {
+        let form = Form {
+            layers: Some(layers),
+            ..packed
+        };
+        // Tall tiles stride over the layers.
+        match cut == Cut::Tall && layers == 1 {
+            true => starts(whole(good(), form)),
+            false => refused(whole(good(), form), "grid.z"),
+        }
+    }
     let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
     unaligned(
         || good().with(|of| of.b = behind(48)),
@@ -205,7 +220,10 @@ fn slices_of_a_cut(
 
 fn pitched(a: usize, b: usize) -> Form {
     let pitches = Some([a, b]);
-    Form { pitches, unless: 0 }
+    Form {
+        pitches,
+        ..Form::default()
+    }
 }
 
 /// What the largest tiles take beside.

@@ -246,7 +246,7 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         (
             70_000,
             [300, 195, 1],
-            ("matmul_sliced_squareragged_f32", [5, 1, 65_535]),
+            ("matmul_sliced_tallragged_f32", [3, 1, 65_535]),
         ),
     ] {
         let sides = [[rows, inner], [inner, cols]].map(|side| (batch, side));

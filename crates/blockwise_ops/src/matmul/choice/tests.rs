@@ -1,0 +1,277 @@
+//! Choices among kernels, tiles and slices that were measured.
+
+use super::*;
+use crate::limits::h200;
+
+fn chosen(ty: Type, of: [usize; 3]) -> (&'static Variant, Slicing) {
+    let (problem, options, device) = (Problem::new(ty, &of), Options::default(), h200());
+    let variant = kernel(&problem, MOST_SLICES, &device);
+    (
+        variant,
+        slicing(&task(&problem, &options, &device, variant)),
+    )
+}
+
+fn task<'a>(
+    problem: &'a Problem,
+    options: &'a Options,
+    device: &'a DeviceProperties,
+    variant: &'static Variant,
+) -> Task<'a> {
+    Task::new(variant, problem, options, device)
+}
+
+/// Within 5 % of the fastest that was measured: tables of the log, and products of the sweeps.
+#[test]
+fn the_model_chooses_what_was_measured() {
+    for (shape, cut, slices) in [
+        ([512; 3], Cut::Small, 2),
+        ([64, 4096, 4096], Cut::Square, 8),
+        ([256, 65536, 256], Cut::Square, 49),
+        ([128, 8192, 128], Cut::Small, 32),
+        ([1536; 3], Cut::Square, 4),
+        ([600, 4099, 604], Cut::Square, 5),
+        ([1024; 3], Cut::Square, 1),
+    ] {
+        let expected = (&SLICED, Slicing { cut, slices });
+        assert_eq!(chosen(Type::F32, shape), expected, "{shape:?}");
+    }
+    for (shape, slices) in [([1024; 3], 1), ([2048; 3], 1)] {
+        let (kernel, slicing) = chosen(Type::F64, shape);
+        assert_eq!((kernel, slicing.slices), (&MMA, slices), "{shape:?}");
+    }
+    for (shape, kernel) in [
+        ([744, 8, 7992], &SHORT),
+        ([2499, 6, 4931], &SHORT),
+        ([398, 4, 771], &SHORT),
+        ([300, 2, 300], &NAIVE),
+        ([707, 42, 6318], &SLICED),
+        ([233, 1, 1659], &SHORT),
+        ([2, 1, 17152], &NAIVE),
+        ([14, 5, 5710], &NAIVE),
+        ([138, 15, 200], &TILED),
+        ([43, 129, 97], &TILED),
+        ([8, 80, 128], &TILED),
+        ([16, 200, 304], &SLICED),
+        ([1712, 5056, 16], &SLICED),
+        ([4080, 27, 1192], &SLICED),
+        ([4096; 3], &PIPELINED),
+        ([8192; 3], &PIPELINED),
+    ] {
+        assert_eq!(chosen(Type::F32, shape).0, kernel, "f32 {shape:?}");
+    }
+    for (shape, kernel) in [
+        ([2499, 6, 4931], &SHORT),
+        ([366, 1, 1209], &SHORT),
+        ([233, 1, 359], &NAIVE),
+        ([43, 129, 97], &DIRECT),
+        ([24, 136, 40], &DIRECT),
+        ([128, 128, 128], &DIRECT),
+        ([128, 1408, 128], &MMA),
+        ([18_600, 168, 8], &DIRECT),
+        ([9736, 6912, 8], &DIRECT),
+        ([10, 5684, 4307], &DIRECT),
+        ([2776, 2960, 8], &DIRECT),
+        ([9558, 3506, 2], &DIRECT),
+        ([6424, 4024, 16], &MMA),
+        ([3, 50, 8573], &DIRECT),
+        ([14, 5, 5710], &TILED),
+        ([11, 3, 1356], &TILED),
+        ([8, 1, 221], &NAIVE),
+        ([97, 1, 5658], &SHORT),
+        ([128, 128, 1024], &MMA),
+        ([1152, 128, 128], &MMA),
+        ([4408, 32, 64], &MMA),
+        ([128, 384, 5120], &MMA),
+        ([1943, 17, 249], &MMA),
+        ([4316, 30, 34], &MMA),
+        ([8426, 4, 1864], &SHORT),
+        ([265, 699, 2717], &MMA),
+        // docs/log/2026-11-28-doubles-choice.md.
+        ([8, 90, 37], &DIRECT),
+        ([29, 55, 601], &DIRECT),
+        ([24, 56, 24], &DIRECT),
+        ([700, 20, 30], &TILED),
+        ([8, 88, 208], &DIRECT),
+        ([205, 13, 1111], &SHORT),
+        ([3268, 768, 11], &MMA),
+        ([112, 16, 48], &TILED),
+        ([3460, 2, 639], &SHORT),
+        ([2798, 10, 5407], &SHORT),
+        ([5000, 500, 10], &MMA),
+        ([3300, 900, 12], &MMA),
+        ([2000, 1100, 16], &MMA),
+        ([10, 88, 3], &DIRECT),
+        ([12, 47, 4], &DIRECT),
+        ([63, 1196, 4], &DIRECT),
+        ([200, 500, 4], &DIRECT),
+        ([50, 2000, 2], &DIRECT),
+        ([3000, 64, 4], &DIRECT),
+        ([7400, 126, 4], &DIRECT),
+        ([286, 96, 3], &DIRECT),
+        ([20_000, 40, 3], &MMA),
+        ([1000, 300, 2], &DIRECT),
+        ([7, 3273, 3], &DIRECT),
+        // docs/log/2026-11-27-small-doubles.md, end.
+        ([3, 69, 6], &DIRECT),
+        ([456, 3328, 8], &MMA),
+        ([17_880, 624, 8], &DIRECT),
+    ] {
+        assert_eq!(chosen(Type::F64, shape).0, kernel, "f64 {shape:?}");
+    }
+}
+
+#[test]
+fn b_is_copied_where_vectors_save_more() {
+    let (options, device) = (Options::default(), h200());
+    let chosen = |of: [usize; 3]| {
+        let problem = Problem::new(Type::F32, &of);
+        fastest(&task(&problem, &options, &device, &TILED))
+    };
+    let copied = [13_125, 694, 131];
+    assert_eq!(chosen(copied), &SLICED_COPY);
+    let problem = Problem::new(Type::F32, &copied);
+    assert_eq!(
+        slicing(&task(&problem, &options, &device, &SLICED_COPY)).cut,
+        Cut::Small
+    );
+    for without in [
+        [600, 4099, 604],
+        [600, 4099, 601],
+        [4099, 64, 4099],
+        [1500, 1501, 1502],
+        [129, 300, 515],
+        [64, 4096, 4097],
+        [300, 8192, 303],
+    ] {
+        assert_ne!(chosen(without), &SLICED_COPY, "{without:?}");
+    }
+}
+
+#[test]
+fn few_rows_or_columns_go_without_tiles() {
+    for (ty, shape, slices) in [
+        (Type::F32, [1, 1024, 400], 1),
+        (Type::F32, [1, 529, 456], 1),
+        (Type::F32, [1, 4096, 4096], 8),
+        (Type::F32, [4096, 4096, 1], 1),
+        (Type::F32, [64, 1_000_000, 1], 12),
+        (Type::F32, [172, 5754, 1], 4),
+        (Type::F32, [4, 2063, 5416], 6),
+        (Type::F32, [3, 2443, 129], 16),
+        (Type::F32, [1, 12_001, 19], 16),
+        (Type::F32, [1, 5078, 4265], 7),
+        (Type::F32, [1, 4095, 4097], 7),
+        (Type::F32, [4, 2063, 5417], 6),
+        (Type::F32, [2, 6001, 2503], 6),
+        (Type::F32, [1, 300, 13_131], 1),
+        (Type::F64, [1, 5078, 2133], 7),
+        (Type::F32, [15, 4352, 2497], 6),
+        (Type::F32, [192, 425, 8], 1),
+        (Type::F32, [1, 7, 18_266], 1),
+        (Type::F32, [100_000, 4, 2], 1),
+        (Type::F64, [132, 1671, 1], 1),
+    ] {
+        let (kernel, slicing) = chosen(ty, shape);
+        assert_eq!((kernel, slicing.slices), (&FEW, slices), "{ty} {shape:?}");
+    }
+    for (ty, shape) in [
+        (Type::F32, [9984, 16, 15]),
+        (Type::F32, [20_000, 1000, 16]),
+        (Type::F32, [16, 20, 3000]),
+        (Type::F32, [17, 4000, 17]),
+        (Type::F64, [5, 3104, 53]),
+        (Type::F64, [3, 6579, 81]),
+        (Type::F64, [4, 9566, 135]),
+        (Type::F64, [1, 39, 4]),
+        (Type::F64, [3000, 120, 12]),
+    ] {
+        assert_ne!(chosen(ty, shape).0, &FEW, "{ty} {shape:?}");
+    }
+}
+
+/// Within 10 % of the fastest that was measured (docs/log/2026-11-27-batches.md,
+/// 2026-11-28-any-address.md, 2026-11-28-choice-of-batches.md).
+#[test]
+fn batches_take_what_was_measured() {
+    let device = h200();
+    for (ty, batch, [rows, inner, cols], expected) in [
+        (Type::F32, 4, [19_016, 8, 8], &SMALL),
+        (Type::F32, 449, [326, 195, 1], &FEW),
+        (Type::F32, 382, [8, 496, 8], &FEW),
+        (Type::F32, 2573, [3, 137, 16], &FEW),
+        (Type::F32, 8, [8, 2800, 1104], &FEW),
+        (Type::F32, 100, [8, 48, 16], &FEW),
+        (Type::F32, 76, [128, 128, 256], &SLICED),
+        (Type::F32, 11_026, [72, 72, 8], &SMALL),
+        (Type::F32, 2712, [451, 18, 20], &SMALL),
+        (Type::F32, 1783, [584, 24, 24], &SMALL),
+        (Type::F32, 7919, [8, 104, 16], &SMALL),
+        (Type::F32, 15_021, [43, 55, 125], &SLICED),
+        (Type::F32, 10_000, [16; 3], &SMALL),
+        (Type::F32, 12_617, [8; 3], &SMALL),
+        (Type::F32, 4096, [32; 3], &SMALL),
+        (Type::F32, 591, [23, 6, 3807], &SHORT),
+        (Type::F32, 4000, [70, 7, 64], &SHORT),
+        (Type::F32, 5000, [40, 5, 33], &SMALL),
+        (Type::F32, 374, [9, 13, 7132], &SHORT),
+        (Type::F32, 2, [16, 8, 1], &SHORT),
+        (Type::F64, 89, [8, 1048, 8], &DIRECT),
+        (Type::F64, 12, [6, 3652, 69], &DIRECT),
+        (Type::F64, 147, [1856, 72, 16], &MMA),
+        (Type::F64, 670, [8, 8, 12_312], &SHORT),
+        (Type::F64, 151, [11, 8, 2931], &SHORT),
+        (Type::F64, 46, [16, 48, 3448], &MMA),
+        (Type::F64, 3079, [24, 1320, 8], &MMA),
+        (Type::F64, 44, [1, 5466, 4], &FEW),
+        (Type::F64, 4096, [32; 3], &MMA),
+        (Type::F64, 10_000, [16; 3], &SMALL),
+        (Type::F64, 13_425, [101, 1, 114], &SHORT),
+    ] {
+        let problem = Problem::new(ty, &[rows, inner, cols, batch]);
+        let options = Options::default();
+        let chosen = fastest(&task(&problem, &options, &device, &TILED));
+        assert_eq!(chosen, expected, "{ty} {batch} {rows}x{inner}x{cols}");
+    }
+}
+
+/// The faster of one slice and several (docs/log/2026-11-27-batches.md).
+#[test]
+fn slices_of_a_batch_must_pay() {
+    for (batch, of, several) in [
+        (5, [128, 384, 2176], false),
+        (7, [128, 128, 128], false),
+        (2, [128, 128, 128], false),
+        (7, [128, 1024, 128], true),
+        (12, [128, 1152, 128], true),
+    ] {
+        let (_, slicing) = in_slices(of, batch, 4, MOST_SLICES, of[2], &h200());
+        assert_eq!(slicing.slices > 1, several, "{batch} {of:?}");
+    }
+}
+
+/// Few matrices of 128 × 128 fill too few tiles of 64 × 64; of many the larger ones are faster.
+#[test]
+fn few_products_have_the_smallest_tiles() {
+    for (batch, expected) in [
+        (2, Cut::Small),
+        (19, Cut::Small),
+        (512, Cut::Tall),
+    ] {
+        let (_, slicing) = in_slices([128; 3], batch, 4, 1, 128, &h200());
+        assert_eq!(slicing.cut, expected, "{batch}");
+    }
+    // A grid has a layer for each of 65,535 products, and blocks of tall tiles stride.
+    for (batch, expected) in [(65_535, Cut::Small), (65_536, Cut::Tall)] {
+        let (_, slicing) = in_slices([40, 20, 20], batch, 4, 1, 20, &h200());
+        assert_eq!(slicing.cut, expected, "{batch}");
+    }
+}
+
+#[test]
+fn a_product_without_elements_has_a_kernel() {
+    for shape in [[0; 3], [0, 5, 7], [5, 0, 7], [1, 0, 5], [5, 7, 0]] {
+        let (kernel, slicing) = chosen(Type::F32, shape);
+        assert!(*kernel != FEW && slicing.slices == 1, "{shape:?}");
+    }
+}
