@@ -212,8 +212,8 @@ fn no_output_is_no_launch_and_no_inner_extent_is_one() {
 fn a_batch_is_one_launch_with_a_layer_for_each_product() {
     for (ty, batch, of, layers) in [
         (Type::F32, 64, [512; 3], 64),
-        (Type::F32, 70_000, [40, 20, 129], 65_535),
-        (Type::F64, 70_000, [65, 20, 18], 65_535),
+        (Type::F32, 70_000, [200, 100, 200], 65_535),
+        (Type::F64, 70_000, [200, 100, 200], 65_535),
         (Type::F64, 512, [128; 3], 512),
         (Type::F64, 4096, [32; 3], 4096),
     ] {
@@ -226,7 +226,7 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
     }
     // Small products: several per block.
-    for (batch, side, blocks, room) in [(4096, 16, 256, 32 << 10), (2000, 64, 2000, 32 << 10)] {
+    for (batch, side, blocks, room) in [(4096, 16, 256, 32 << 10), (2000, 48, 2000, 18 << 10)] {
         let of = (batch, [side; 2]);
         let problem = super::super::batch(Type::F32, of, of).expect("it fits");
         let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
