@@ -252,11 +252,7 @@ fn slices_of_a_batch_must_pay() {
 /// Few matrices of 128 × 128 fill too few tiles of 64 × 64; of many the larger ones are faster.
 #[test]
 fn few_products_have_the_smallest_tiles() {
-    for (batch, expected) in [
-        (2, Cut::Small),
-        (19, Cut::Small),
-        (512, Cut::Tall),
-    ] {
+    for (batch, expected) in [(2, Cut::Small), (19, Cut::Small), (512, Cut::Tall)] {
         let (_, slicing) = in_slices([128; 3], batch, 4, 1, 128, &h200());
         assert_eq!(slicing.cut, expected, "{batch}");
     }
