@@ -9,6 +9,8 @@ use blockwise_ops::conv1d::{self, CONV, problem};
 use blockwise_ops::operation::{Call, Problem, plan};
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::{ConvMode, LaunchError, Options, Variant, convolve, convolve_rows};
+use kernels::conv1d::rows::conv1d_rows;
+use kernels::conv1d::window::THREADS;
 use ndarray::{Array2, Axis, s};
 
 /// Pseudo-random numbers between −1 and 1.
@@ -103,6 +105,51 @@ fn rows_have_the_bits_that_they_have_alone() {
                     };
                     check::<f32>(device, of, lengths, mode, with(kernel));
                     check::<f64>(device, of, lengths, mode, with(kernel));
+                }
+            }
+        }
+    }
+}
+
+/// A thread takes rows four at a time where they share the taps, and the last of them one by one.
+#[test]
+fn rows_abreast_have_the_bits_that_they_have_alone() {
+    for device in &common::devices() {
+        for (outputs, log_width) in [(31, 5), (40, 5), (3, 2)] {
+            let (rows, taps) = (23, noise::<f32>(22, 23, 7));
+            let signal = noise::<f32>(21, rows, outputs);
+            for (grid, of_taps) in [([1, 1], 1), ([2, 1], 1), ([1, 2], 1), ([1, 1], rows)] {
+                let own = taps.slice(s![..of_taps, ..]).to_owned();
+                let upload = |of: &Array2<f32>| device.upload(of.as_slice().expect("in order"));
+                let inputs = [upload(&signal), upload(&own)].map(|it| it.expect("memory"));
+                let mut output = device.filled::<f32>(rows * outputs, 0xFF).expect("memory");
+                let kernel = conv1d_rows::<f32>::on(device).expect("the kernel");
+                let pitch = if of_taps == 1 { 0 } else { 7 };
+                let launch = kernel.grid((grid[0], grid[1])).block(THREADS);
+                let [x, h] = &inputs;
+                let lens = [outputs, 7, outputs];
+                let launched = launch.launch(
+                    x,
+                    h,
+                    &mut output,
+                    3,
+                    lens[0],
+                    lens[1],
+                    lens[2],
+                    outputs,
+                    pitch,
+                    log_width,
+                );
+                launched.expect("within the contract");
+                let got = output.to_vec().expect("a copy");
+                for (row, got) in got.chunks(outputs).enumerate() {
+                    let of = [signal.row(row), own.row(row.min(of_taps - 1))];
+                    let options = with(&conv1d::DIRECT);
+                    let full = convolve(device, of[0], of[1], ConvMode::Full, &options);
+                    let full = full.expect("it is launched");
+                    let alone = full.slice(s![3..3 + outputs]).to_vec();
+                    let case = format!("{outputs} outputs, {grid:?}, {of_taps}, row {row}");
+                    assert_eq!(bits(got.to_vec()), bits(alone), "{case}");
                 }
             }
         }
@@ -226,6 +273,13 @@ fn many_rows_are_counted_along_two_dimensions_of_the_grid() {
     assert_eq!(short(9, 100), [1, 13, 1]);
     assert_eq!(short(1000, 3), [16, 2, 1]);
     assert_eq!(short(64, 1_000_000), [1, 4224, 1]);
+    // Four rows a thread, where one would be more than a wave of blocks; two waves of four, or one.
+    assert_eq!(short(64, 1320), [1, 660, 1]);
+    assert_eq!(short(64, 1322), [1, 166, 1]);
+    assert_eq!(short(64, 7000), [1, 660, 1]);
+    assert_eq!(short(64, 11_000), [1, 1375, 1]);
+    assert_eq!(short(799, 500), [13, 50, 1]);
+    assert_eq!(short(1001, 1000), [16, 125, 1]);
     // More than y counts, on the device: a row of one sample each.
     for device in &common::devices() {
         let signal = noise::<f32>(5, 65_537, 1);

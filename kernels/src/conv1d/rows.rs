@@ -7,22 +7,27 @@
 //!
 //! - Wide: a block's row comes from its place along y and z. Tiles begin at the row's first whole
 //!   pack, wherever that is; the outputs before it are computed one by one.
-//! - Narrow: 2^`log_width` adjacent threads take a row's outputs one by one, as in
-//!   [`direct`](super::direct), so that short rows share a block. The grid strides over rows too.
-//!   There may be any number of taps.
+//! - Narrow: 2^`log_width` adjacent threads take a row's outputs one by one, so that short rows
+//!   share a block. The grid strides over rows too, and where rows share the taps a thread takes
+//!   [`ABREAST`] of them at a time: loads bound it, and one of a tap then serves four sums. There
+//!   may be any number of taps.
 
 use core::ptr;
 
 use cuda_std::prelude::*;
+use cuda_std::unroll::{in_groups, unrolled};
 
-use super::direct::convolve_one;
 use super::matrix::{row_of, row_of_layers, start};
+use super::taps_inside;
 use super::window::{self, MAX_TAPS, STAGES, THREADS, WARPS, convolve, stage, tap_packs};
 use crate::number::Real;
 use crate::pack::{self, Pack, lanes};
 
 /// The number of threads of a block is 2 to this power.
 pub const LOG_THREADS: usize = THREADS.ilog2() as usize;
+
+/// Rows of which a thread of narrow rows takes an output each.
+pub const ABREAST: usize = 4;
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of each row of `output`, summed in
 /// tap order.
@@ -115,18 +120,54 @@ pub fn conv1d_rows<T: Real>(
     let mut row = row + (thread >> log_width);
     let first = (thread::block_idx_x() as usize) << log_width;
     let first = first + (thread & ((1 << log_width) - 1)) as usize;
+    let across = (thread::grid_dim_x() as usize) << log_width;
+    let down = thread::grid_dim_y() * thread::grid_dim_z() * of_block;
     while row as usize * outputs < all {
-        let (signal, taps, output) = of(row);
+        let last = row as usize + (ABREAST - 1) * down as usize;
+        // The product of 32 bits each does not overflow.
+        let counted = (last | outputs) >> 32 == 0;
+        let abreast = taps_pitch == 0 && counted && last * outputs < all;
         let mut at = first;
         while at < single {
-            // SAFETY: `at` is below the row's outputs; no other thread has this output.
+            // SAFETY: `at` is below the outputs of these rows, which exist; no other thread has
+            // them.
             unsafe {
-                output
-                    .add(at)
-                    .write(convolve_one(signal, taps, at + offset))
-            };
-            at += (thread::grid_dim_x() as usize) << log_width;
+                if abreast {
+                    let rows: [_; ABREAST] = core::array::from_fn(|i| of(row + i as u32 * down));
+                    put::<T, ABREAST, 4>(rows, at, offset);
+                } else {
+                    put::<T, 1, 16>([of(row)], at, offset);
+                }
+            }
+            at += across;
         }
-        row += thread::grid_dim_y() * thread::grid_dim_z() * of_block;
+        row += if abreast { ABREAST as u32 * down } else { down };
     }
+}
+
+/// Output `at` of some rows that share the taps, GROUP taps at a time.
+///
+/// # Safety
+/// The rows have equally many samples, and this output, which no other thread has.
+#[inline(always)]
+unsafe fn put<T: Real, const ROWS: usize, const GROUP: usize>(
+    rows: [(&[T], &[T], *mut T); ROWS],
+    at: usize,
+    offset: usize,
+) {
+    let (signal, taps, _) = rows[0];
+    let centre = at + offset;
+    let inside = taps_inside(centre, signal.len(), taps.len());
+    let mut sums = [T::ZERO; ROWS];
+    in_groups::<GROUP>(inside, |k| {
+        // SAFETY: k is below the number of taps, and its sample exists.
+        unsafe {
+            let tap = *taps.get_unchecked(k);
+            unrolled::<ROWS>(|i| {
+                sums[i] = tap.mul_add(*rows[i].0.get_unchecked(centre - k), sums[i]);
+            });
+        }
+    });
+    // SAFETY: the caller's promise.
+    unrolled::<ROWS>(|i| unsafe { rows[i].2.add(at).write(sums[i]) });
 }

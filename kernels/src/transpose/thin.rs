@@ -11,6 +11,7 @@
 //! - With fewer rows than columns, neighbouring threads load neighbours in a row (coalesced,
 //!   [`width`] of them) and store neighbours in the run. Otherwise they load neighbours in the run
 //!   and store neighbours in an output row. Either way `IN_FLIGHT` elements are in flight.
+//! - One row, or one column, is copied without a tile.
 //! - The first barrier orders every thread's loads of a tile before any thread's reads of it, the
 //!   second these reads before the next tile's loads.
 
@@ -25,6 +26,8 @@ pub const SHORT: u32 = 128;
 pub const THREADS: u32 = 256;
 /// Elements whose loads a thread has in flight before its first store.
 const IN_FLIGHT: usize = 8;
+/// The same of a copy.
+const COPIED: usize = 4;
 /// Elements of `u32` in 32 bytes: widths are multiples of it.
 const SECTOR: u32 = 8;
 
@@ -47,7 +50,8 @@ pub const fn width<T>(high: u32) -> u32 {
 ///
 /// # Launch
 /// One-dimensional blocks of [`THREADS`]; x runs over the long side in tiles of [`width`], y over
-/// the short one in tiles of [`SHORT`]. The grid strides over both.
+/// the short one in tiles of [`SHORT`]. The grid strides over both. Of one row or column, a block
+/// has any number of elements.
 #[kernel(
     instances(u32, u64),
     max_threads = 256,
@@ -66,6 +70,11 @@ pub fn transpose_thin<T: Word>(input: &[T], mut output: Out<T>, rows: usize, col
 
     let mut top = thread::block_idx_y() as usize * SHORT as usize;
     while top < short {
+        if short == 1 {
+            // SAFETY: `require` states the lengths.
+            unsafe { copy(from, to, long) };
+            return;
+        }
         let high = (short - top).min(SHORT as usize) as u32;
         let most = width::<T>(high);
         let mut left = thread::block_idx_x() as usize * most as usize;
@@ -107,6 +116,35 @@ pub fn transpose_thin<T: Word>(input: &[T], mut output: Out<T>, rows: usize, col
             thread::sync_threads();
         }
         top += thread::grid_dim_y() as usize * SHORT as usize;
+    }
+}
+
+/// Copies a run of memory, a grid's threads at a time.
+///
+/// # Safety
+/// Both have this length. All threads of the blocks of a row of the grid call it, and nothing else
+/// uses the output.
+#[inline(always)]
+unsafe fn copy<T: Word>(from: *const T, to: *mut T, len: usize) {
+    let step = thread::grid_dim_x() as usize * THREADS as usize;
+    let mut first = thread::block_idx_x() as usize * THREADS as usize;
+    first += thread::thread_idx_x() as usize;
+    while first < len {
+        let mut moved = [T::default(); COPIED];
+        // SAFETY: each place is inside both, and only this thread has it.
+        unsafe {
+            unrolled::<COPIED>(|i| {
+                if first + i * step < len {
+                    moved[i] = from.add(first + i * step).read();
+                }
+            });
+            unrolled::<COPIED>(|i| {
+                if first + i * step < len {
+                    to.add(first + i * step).write(moved[i]);
+                }
+            });
+        }
+        first += COPIED * step;
     }
 }
 

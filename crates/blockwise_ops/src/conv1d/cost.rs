@@ -8,7 +8,7 @@ use kernels::conv1d::fft::shape::discarded;
 use kernels::conv1d::policy::FFT_FROM;
 use kernels::conv1d::{THREADS, blocked as in_blocks, rows as in_rows, window as in_windows};
 
-use super::plan::{log_width, most_threads};
+use super::plan::{log_width, most_threads, takes_abreast};
 use super::transform;
 use super::{is_whole, lens, mode};
 use crate::ConvMode;
@@ -122,13 +122,16 @@ const COSTS_F64: Costs = Costs {
 };
 
 /// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile
-/// and of another, if all multiprocessors are busy, and of a tap of a lone thread. From a few
-/// shapes (docs/log/2026-11-27-rows.md).
+/// and of another, if all multiprocessors are busy, and of a tap of a lone thread. Of rows abreast,
+/// a tap is loaded for several outputs. From a few shapes (docs/log/2026-11-27-rows.md).
 pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
-    let (launch, [whole_tap, tap, lone_tap]) = match task.problem.ty.bytes() {
-        4 => (4760.0, [0.06e-3, 0.34e-3, 21.0]),
-        _ => (4500.0, [0.11e-3, 0.6e-3, 26.0]),
+    let (launch, [whole_tap, tap, lone_tap]) = match (task.problem.ty.bytes(), takes_abreast(task))
+    {
+        (4, true) => (4760.0, [0.06e-3, 0.23e-3, 21.0]),
+        (4, false) => (4760.0, [0.06e-3, 0.34e-3, 21.0]),
+        (_, true) => (4500.0, [0.11e-3, 0.41e-3, 26.0]),
+        (_, false) => (4500.0, [0.11e-3, 0.6e-3, 26.0]),
     };
     let span = by_width!(task.problem.ty.bytes(), T => in_windows::span::<T>());
     let whole = match log_width(task.problem) {

@@ -70,6 +70,10 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     if width < 4 {
         return &PADDED;
     }
+    // A copy.
+    if rows.min(cols) == 1 {
+        return &THIN;
+    }
     let whole = task.in_packs(&[rows, cols]);
     let bytes = rows.saturating_mul(cols).saturating_mul(width);
     let each = bytes / task.device.multiprocessors_to_fill() as usize;

@@ -279,9 +279,19 @@ pub fn aligned_plan(task: &Task<'_>, tile: Tile) -> Result<Plan, LaunchError> {
     task.plan_2d([0, 0], [rows, cols], extents, [tile.threads, 1])
 }
 
+/// Blocks for each multiprocessor that copy: as many as are resident.
+const COPYING: usize = 5;
+
 fn thin_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [rows, cols, ..] = task.problem.extents;
     let extents = [rows.max(cols), rows.min(cols)];
+    if extents[1] == 1 {
+        // A copy: an element for each thread, and several where they would not be resident.
+        let most = COPYING * task.device.multiprocessors_to_fill() as usize;
+        let each = extents[0].div_ceil(most * thin::THREADS as usize);
+        let tile = u32::try_from(each).map_or(u32::MAX, |each| each.saturating_mul(thin::THREADS));
+        return task.plan_2d([0, 0], extents, [tile, 1], [thin::THREADS, 1]);
+    }
     let high = extents[1].min(thin::SHORT as usize) as u32;
     let tile = [by_width!(task, T => thin::width::<T>(high)), thin::SHORT];
     task.plan_2d([0, 0], extents, tile, [thin::THREADS, 1])
@@ -344,6 +354,9 @@ static CASES: &[Case] = &[
     Case::of(&[100, 3]).by(&["thin"]),
     Case::of(&[130, 7]).by(&["thin"]),
     Case::of(&[130, 9]).by(&["thin"]),
+    // Copies: of less than a block, and several elements for a thread.
+    Case::of(&[1, 77]).by(&["thin"]).spare(),
+    Case::of(&[2001, 1]).by(&["thin"]).capped(1),
     Case::of(&[136, 140]).by(&["quads"]).capped(1),
     Case::of(&[76, 268]).by(&["quads"]).capped(1),
     Case::of(&[268, 76]).by(&["quads"]).capped(1),
@@ -474,6 +487,12 @@ mod tests {
         let plan = plan.expect("within every limit").expect("a launch");
         assert_eq!(plan.kernel, "transpose_thin_u64");
         assert_eq!((plan.grid, plan.block), ([3, 1, 1], [256, 1, 1]));
+        // An element for each thread of a copy, or several.
+        for (len, blocks) in [(1, 1), (257, 2), (20_000, 79), (300_000, 586)] {
+            let plan = launch::<f32>(len, 1, &Options::of(&THIN), &h200());
+            let plan = plan.expect("within every limit").expect("a launch");
+            assert_eq!((plan.grid, plan.block), ([blocks, 1, 1], [256, 1, 1]));
+        }
         for (rows, cols, kernel, grid) in [
             (132, 260, "transpose_quads_u32", [3, 5, 1]),
             (100, 132, "transpose_thin_quads_u32", [1, 3, 1]),
@@ -489,6 +508,9 @@ mod tests {
     #[test]
     fn the_kernel_goes_by_the_shape() {
         for (rows, cols, kernel) in [
+            (1, 1, "transpose_thin_u32"),
+            (1, 20_000, "transpose_thin_u32"),
+            (1_000_000, 1, "transpose_thin_u32"),
             (1000, 1000, "transpose_padded_u32"),
             (10, 4034, "transpose_naive_u32"),
             (10, 25, "transpose_naive_u32"),

@@ -97,7 +97,12 @@ pub(super) fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> T
         let each = if is_sum { in_flight(ty) } else { FEWEST };
         return of_runs(axis, each, in_flight(ty), filling);
     }
-    let useful = useful(axis.extent, FEWEST);
+    // A column that a thread has in flight needs no other: 16 × 10,112 of `f32` takes 4.90 µs, with
+    // two threads a column 5.09 (H200).
+    let useful = match axis.inner < WIDE || axis.extent > in_flight(ty) {
+        true => useful(axis.extent, FEWEST),
+        false => 1,
+    };
     let (most, least) = match axis.inner < WIDE {
         true => (useful, plenty(axis.extent, PLENTY[ty.bytes() / 8])),
         false => (useful.min(MOST_ROWS), 1),
@@ -242,7 +247,13 @@ pub(super) fn tiling(task: &Task<'_>) -> Tiling {
             true => 1,
             false => (at_once / tiles).clamp(1, groups.min(PARTS * rows)),
         };
-        let wanted = match groups / wanted >= LONG {
+        // Columns that fill more than half of the device in one part are divided later: 536 ×
+        // 97,920 of `f32` takes 60.7 µs, in two parts 65.7 (H200).
+        let long = match axis.inner > 1 && wanted == 1 {
+            true => 2 * LONG,
+            false => LONG,
+        };
+        let wanted = match groups / wanted >= long {
             true => (2 * at_once / tiles).clamp(1, PARTS * rows),
             false => wanted,
         };
@@ -389,6 +400,10 @@ mod tests {
         assert_eq!(of(Type::F32, 65, 147_456), 4);
         assert_eq!(of(Type::F32, 64, 147_456), 1);
         assert_eq!(of(Type::F32, 1000, 100), 10);
+        // What a thread has in flight.
+        assert_eq!(of(Type::F32, 16, 10_112), 1);
+        assert_eq!(of(Type::F32, 17, 10_112), 4);
+        assert_eq!(of(Type::I64, 9, 10_112), 2);
     }
 
     /// On an H200.
