@@ -180,13 +180,13 @@ fn columns_begin_anywhere() -> Result<(), LaunchError> {
 #[test]
 fn the_first_of_equals_is_found_anywhere() -> Result<(), LaunchError> {
     for device in &common::devices() {
-        for value in [0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+        for value in [0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN] {
             let mut line = vec![value; 5003];
             for of in [&ARGMIN, &ARGMAX] {
                 let all = index_along(device, ArrayView1::from(&line).into_dyn(), None, of)?;
                 assert_eq!(all.first(), Some(&0), "{of:?} of {value}");
             }
-            // −0 equals 0, and NaN is before everything.
+            // −0 equals 0, and NaN is before everything, of either sign.
             for at in [0, 1, 255, 256, 2501, 5002] {
                 let kept = line[at];
                 line[at] = if value == 0.0 { -0.0 } else { f32::NAN };

@@ -91,7 +91,21 @@ fn views_that_begin_anywhere() {
 #[test]
 fn rows_of_every_length() {
     let device = Device::checked();
-    let extents = (1..=34).chain([63, 64, 65, 100, 255, 256, 257, ROW - 1, ROW]);
+    let extents = (1..=34).chain([
+        63,
+        64,
+        65,
+        96,
+        97,
+        127,
+        128,
+        129,
+        255,
+        256,
+        257,
+        ROW - 1,
+        ROW,
+    ]);
     for extent in extents {
         let lines = 1 + 700 / extent;
         check_all::<f32>(&device, Launch::of(extent, 1), &numbers(21, extent * lines));
