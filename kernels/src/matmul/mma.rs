@@ -241,9 +241,10 @@ unsafe fn multiply<
     let all = counted(blocks * thread::grid_dim_y() as usize);
     let first = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
     let mut item = counted(first);
-    while let Some((product, [first, len], (top, left))) =
+    while let Some((product, [first, len], (top, left))) = {
+        let of = of.here();
         of.of(&policy, matrix + zero_here(), of.item(&policy, item))
-    {
+    } {
         // Positions are computed above and again below: the registers are needed for the sums.
         let steps = len.div_ceil(INNER as u32);
         let missing = steps * INNER as u32 - len;
@@ -297,7 +298,9 @@ unsafe fn multiply<
         // Steps not computed yet.
         let mut remain = steps;
         while remain > 0 {
-            let copies_more = remain >= policy.stages as u32;
+            // LLVM would compare what it knows twice, and jump over the copies in two ways.
+            let new = if skips(&policy) { zero_here() } else { 0 };
+            let copies_more = remain + new as u32 >= policy.stages as u32;
             let from = if copies_more || skips(&policy) {
                 0
             } else {
@@ -375,8 +378,8 @@ unsafe fn multiply<
         let (row, col, g, t) = place(thread_here());
         let row = top + row + 2 * t;
         let col = left + col + 2 * g;
-        let of_item = of.item(&policy, item + zero_here() as u32);
-        let (to, rows) = of.results(matrix, of_item);
+        let of = of.here();
+        let (to, rows) = of.results(matrix, of.item(&policy, item));
         let below = rows.saturating_sub(row).min(policy.rows as u32);
         let right = of.cols.saturating_sub(col).min(policy.cols as u32);
         let stride = of.cols as usize;
