@@ -3,7 +3,6 @@
 use super::super::policy::Policy;
 use super::super::slices::slice;
 use super::tiles::{tile_at, tiles_of};
-use crate::here::zero_here;
 
 /// The operands and extents of a batch of products.
 #[derive(Clone, Copy)]
@@ -32,23 +31,6 @@ pub(super) struct Item {
 }
 
 impl Operands {
-    /// The same, of which nothing is computed before the loop over the items: it would take
-    /// registers through the loop over the steps.
-    #[inline(always)]
-    pub(super) fn here(self) -> Self {
-        let zero = zero_here() as u32;
-        let [rows, inner, cols, whole, slices] =
-            [self.rows, self.inner, self.cols, self.whole, self.slices].map(|of| of + zero);
-        Self {
-            rows,
-            inner,
-            cols,
-            whole,
-            slices,
-            ..self
-        }
-    }
-
     /// Item number `item`, which may lie after the last: such a slice does not exist, or has no
     /// tile.
     #[inline(always)]
