@@ -20,16 +20,15 @@ pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
         let (there, here) = (there.get(subject).copied(), here.get(subject).copied());
         (there != here).then(|| describe(subject, there, here, &names))
     });
-    let is_other = |line: &&str| !line.starts_with("type ");
-    let [others, own] = [ptx, program].map(|record| record.split('\n').filter(is_other));
-    let unnamed = || (others.ne(own)).then(|| "their records differ".to_owned());
-    differences.next().or_else(unnamed)
+    differences
+        .next()
+        .or_else(|| Some("their records differ".to_owned()))
 }
 
 /// A line's keyword, and what it is about: a parameter, or the number of a rule.
 type Subject<'r> = (&'r str, String);
 
-/// The lines after the signature, and the layouts that it implies: PTX leaves them out.
+/// The lines after the signature.
 fn subjects(record: &str) -> BTreeMap<Subject<'_>, &str> {
     let mut rules = BTreeMap::new();
     let lines = record.lines().skip(1).filter_map(|line| {
@@ -48,27 +47,7 @@ fn subjects(record: &str) -> BTreeMap<Subject<'_>, &str> {
         };
         Some(((word, which), rest))
     });
-    let mut subjects: BTreeMap<_, _> = lines.collect();
-    for parameter in split(record.lines().next().unwrap_or_default()) {
-        let (name, ty) = parameter.split_once(": ").unwrap_or_default();
-        if let Some(layout) = implied(ty) {
-            let subject = ("type", name.to_owned());
-            subjects.entry(subject).or_insert(layout);
-        }
-    }
-    subjects
-}
-
-/// The bytes and the alignment of the element that a type names last, if it is a number.
-fn implied(ty: &str) -> Option<&'static str> {
-    let mut words = ty.rsplit(|c: char| !c.is_alphanumeric() && c != '_');
-    Some(match words.find(|word| !word.is_empty())? {
-        "bool" | "i8" | "u8" => "1/1",
-        "i16" | "u16" | "f16" => "2/2",
-        "i32" | "u32" | "f32" => "4/4",
-        "i64" | "u64" | "f64" | "isize" | "usize" => "8/8",
-        _ => return None,
-    })
+    lines.collect()
 }
 
 /// The parameters' names, from the signature.
@@ -294,17 +273,6 @@ mod tests {
     #[test]
     fn what_differs_is_named_with_both_values() {
         assert_eq!(difference(RECORD, RECORD), None);
-        // PTX leaves out what the signature says.
-        assert_eq!(
-            difference(&RECORD.replace("type n 8/8\n", ""), RECORD),
-            None
-        );
-        let odd = RECORD.replace("type n 8/8", "type n 4/4");
-        let without = RECORD.replace("type n 8/8\n", "");
-        assert_eq!(
-            difference(&without, &odd).as_deref(),
-            Some("the type of `n` has 8 bytes aligned to 8 there and 4 bytes aligned to 4 here")
-        );
         check(
             "N\" 4usize",
             "N\" 8usize",

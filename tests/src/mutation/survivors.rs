@@ -131,6 +131,8 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     never("setp.le.u64 %p, %rd, %rd;"), 3..=3, "transpose_aligned_ transpose_packs_" =>
         "One: a block beyond the matrix, whose accesses have guards of their own. Two: a tile \
          inside goes the way with guards, which is right for every tile.";
+    never("setp.eq.b64 %p, %rd, 1;"), 1..=1, "transpose_thin_u32 transpose_thin_u64" =>
+        "One row or column is as right through a tile as copied.";
     always("setp.eq.b64 %p, %rd, 0;"), 1..=1, "transpose_aligned_" => WITH_GUARDS;
     never("setp.ne.b64 %p, %rd, 0;"), 1..=1, "transpose_packs_" => WITH_GUARDS;
     always("setp.lt.u32 %p, %r, 256;"), 1..=1, "transpose_quads_" =>

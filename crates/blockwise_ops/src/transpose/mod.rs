@@ -354,9 +354,12 @@ static CASES: &[Case] = &[
     Case::of(&[100, 3]).by(&["thin"]),
     Case::of(&[130, 7]).by(&["thin"]),
     Case::of(&[130, 9]).by(&["thin"]),
-    // Copies: of less than a block, and several elements for a thread.
+    // Tiles of fewer elements than threads.
+    Case::of(&[2, 3]).by(&["thin"]),
+    Case::of(&[3, 2]).by(&["thin"]),
+    // Copies: of less than a block, and of several rounds, after which a thread is at the end.
     Case::of(&[1, 77]).by(&["thin"]).spare(),
-    Case::of(&[2001, 1]).by(&["thin"]).capped(1),
+    Case::of(&[1100, 1]).by(&["thin"]).capped(1),
     Case::of(&[136, 140]).by(&["quads"]).capped(1),
     Case::of(&[76, 268]).by(&["quads"]).capped(1),
     Case::of(&[268, 76]).by(&["quads"]).capped(1),
