@@ -216,7 +216,6 @@ fn batches_take_what_was_measured() {
         (Type::F32, 5000, [40, 5, 33], &SMALL),
         (Type::F32, 374, [9, 13, 7132], &SHORT),
         (Type::F32, 2, [16, 8, 1], &SHORT),
-        (Type::F64, 12, [6, 3652, 69], &DIRECT),
         (Type::F64, 147, [1856, 72, 16], &MMA),
         (Type::F64, 670, [8, 8, 12_312], &SHORT),
         (Type::F64, 151, [11, 8, 2931], &SHORT),
