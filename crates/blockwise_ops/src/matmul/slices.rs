@@ -247,7 +247,9 @@ mod tests {
                 };
                 let task = Task::new(&MMA, &problem, &options, device.properties());
                 let mut held = hold(&device, &task).unwrap();
-                let mut all = device.upload(&vec![f64::NAN; offset + rows * cols]).unwrap();
+                let mut all = device
+                    .upload(&vec![f64::NAN; offset + rows * cols])
+                    .unwrap();
                 let inputs = [a.as_view().into(), b.as_view().into()];
                 let c = all.as_view_mut().into_view_mut(offset..);
                 held.enqueue(None, &problem, &inputs, c.into()).unwrap();
