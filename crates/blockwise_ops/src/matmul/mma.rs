@@ -296,7 +296,8 @@ mod tests {
             ([2098, 4765, 3055], false, MmaTiles::Square),
             ([2001, 2001, 2001], false, MmaTiles::Tall),
         ] {
-            assert_eq!(tiles(of, 1, 1, pairs, &h200()), expected, "{of:?}");
+            let tiles = tiles(of, 1, [1, of[0]], pairs, &h200());
+            assert_eq!(tiles, expected, "{of:?}");
         }
     }
 

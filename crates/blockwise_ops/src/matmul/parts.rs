@@ -1,9 +1,10 @@
 //! Parts of a product that are launched one by one, with the bits of the whole product.
 //!
 //! An element's bits follow from the order of its sum, and that from four things: the family of the
-//! kernel, the slices of the inner extent, and which rows have them, how threads divide it in [`FEW`], and the inner extent,
-//! which a part shares. [`SumOrder`] is what the whole's own plan has of them. A part's plan is
-//! made from it, and chooses what is left: tiles, copies of operands, the grid.
+//! kernel, the slices of the inner extent and which rows have them, how threads divide it in
+//! [`FEW`], and the inner extent, which a part shares. [`SumOrder`] is what the whole's own plan has
+//! of them. A part's plan is made from it, and chooses what is left: tiles, copies of operands, the
+//! grid.
 
 use std::num::NonZeroU32;
 
