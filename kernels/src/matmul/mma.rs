@@ -26,7 +26,9 @@
 //!   reads of it, and all reads of the previous stage before the copies that overwrite it.
 //! - Global reads per element of C: inner/`cols` of A and inner/`rows` of B of the block; shared
 //!   reads inner/`warp_cols` and inner/`warp_rows`.
-//! - Slices of the inner extent, and batches: as in [`sliced`](super::sliced).
+//! - Slices of the inner extent, for all rows of C or for the last ones: the tiles of whole waves go
+//!   straight into C, and those of a last wave that would leave multiprocessors idle are divided.
+//!   They are numbered last, slice after slice, so the longest tiles begin first.
 //!
 //! PTX for compute capability 9.0 has one 16 × 8 × 8 instruction; older PTX uses four of 8 × 8 × 4.
 
@@ -37,69 +39,82 @@ use cuda_std::unroll::unrolled;
 use super::asm;
 use super::direct::MOST;
 use super::policy::Policy;
-use super::slices::{number, slice};
 use crate::here::{thread_here, zero_here};
 use crate::pack::Pack;
 use copies::Copies;
+use items::Operands;
 
 mod copies;
+mod items;
 mod tiles;
 
 pub use tiles::*;
 
 macro_rules! kernel {
     ($name:ident, $max_threads:tt, $min_blocks:tt, $($instances:tt)*) => {
-        /// The products of all slices; with one slice, C.
+        /// The first rows of C, and for its other rows the products of all slices.
         ///
         /// # Parameters
         /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or
-        ///   `batch`. `b`: B, `batch` times `inner · cols` elements. `sums`: for each of `slices`,
-        ///   `batch` matrices of `rows · cols` elements, at least one. For an instance that moves
-        ///   pairs, `inner` and `cols` are even, and all three are aligned to 16 bytes.
+        ///   `batch`. `b`: B, `batch` times `inner · cols` elements.
+        /// - `c`: the first `whole` rows of C, `batch` times. `sums`: for each of `slices`, `batch`
+        ///   matrices of the other `rows - whole` rows.
+        /// - One of the two has elements. For an instance that moves pairs, `inner` and `cols` are
+        ///   even, and all four are aligned to 16 bytes, unless they are empty.
         ///
         /// # Launch
         /// Blocks of as many threads as the instance's policy says, with the shared memory of its
-        /// [`MmaTiles`]. The grid strides over the tiles of C along x and y, and over all slices of
-        /// all products along z.
+        /// [`MmaTiles`] for the longest sum. The grid strides over the tiles of `c` and then of all
+        /// slices along x and y, and over the products along z.
         #[kernel(
             instances($($instances)*),
             name = "matmul_mma_{S}_f64",
             max_threads = $max_threads,
             min_blocks = $min_blocks,
             require(
-                grid.z as usize <= slices.saturating_mul(batch),
+                grid.z as usize <= batch,
                 of_a == 1 || of_a == batch,
                 super::slices::elements(rows, inner, of_a) == Some(a.len()),
                 super::slices::elements(inner, cols, batch) == Some(b.len()),
-                super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
-                !sums.is_empty(),
+                whole <= rows,
+                super::slices::elements(whole, cols, batch) == Some(c.len()),
+                super::slices::sums(rows.saturating_sub(whole), cols, slices, batch)
+                    == Some(sums.len()),
+                !c.is_empty() || !sums.is_empty(),
                 rows <= MOST && inner <= MOST && cols <= MOST,
-                <S as Instance>::POLICY.tiles(rows, cols) <= MOST,
+                items(&<S as Instance>::POLICY, [rows, whole], cols, slices) <= MOST,
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),
                 cols.is_multiple_of(<S as Instance>::POLICY.vector),
                 <S as Instance>::POLICY.vector == 1 || a.is_aligned_to(crate::pack::BYTES),
                 <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
-                <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),
+                <S as Instance>::POLICY.vector == 1
+                    || c.is_empty()
+                    || c.is_aligned_to(crate::pack::BYTES),
+                <S as Instance>::POLICY.vector == 1
+                    || sums.is_empty()
+                    || sums.is_aligned_to(crate::pack::BYTES),
                 [block.x as usize, block.y as usize, block.z as usize]
                     == [<S as Instance>::POLICY.threads(), 1, 1],
                 shared_bytes as usize
                     >= <S as Instance>::TILES.shared_bytes(
                         <S as Instance>::POLICY.vector == PAIR,
-                        super::slices::slice_len(inner, slices)
+                        super::slices::slice_len(inner, if whole == 0 { slices } else { 1 })
                     )
             )
         )]
         #[allow(
             clippy::too_many_arguments,
-            reason = "three matrices, three extents, the slices, the batch"
+            reason = "four matrices, four extents, the slices, the batch"
         )]
         pub fn $name<S: Instance>(
             a: &[f64],
             b: &[f64],
+            mut c: Out<f64>,
             mut sums: Out<f64>,
             rows: usize,
             inner: usize,
             cols: usize,
+            whole: usize,
             slices: usize,
             of_a: usize,
             batch: usize,
@@ -110,18 +125,20 @@ macro_rules! kernel {
             let of = Operands {
                 a: a.as_ptr(),
                 b: b.as_ptr(),
+                c: c.as_mut_ptr(),
                 sums: sums.as_mut_ptr(),
                 rows: rows as u32,
                 inner: inner as u32,
                 cols: cols as u32,
-                slices,
+                whole: whole as u32,
+                slices: slices as u32,
                 of_a,
                 batch,
             };
-            let mut layer = thread::block_idx_z() as usize;
-            while layer < (slices + zero_here()) * batch {
+            let mut matrix = thread::block_idx_z() as usize;
+            while matrix < batch + zero_here() {
                 // SAFETY: `require` states the operands' sizes and alignment, the block and its
-                // shared memory; only this layer of the grid writes its sums.
+                // shared memory; only this layer of the grid writes its product.
                 unsafe {
                     multiply::<
                         { high(&POLICY) },
@@ -131,9 +148,9 @@ macro_rules! kernel {
                         { ahead(&POLICY) + 1 },
                         { buffers(&POLICY) },
                         { late(&POLICY) },
-                    >(POLICY, of, layer);
+                    >(POLICY, of, matrix);
                 }
-                layer += thread::grid_dim_z() as usize;
+                matrix += thread::grid_dim_z() as usize;
             }
         }
     };
@@ -152,58 +169,14 @@ kernel!(
 );
 kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged);
 
-/// The operands and extents of a batch of products.
-#[derive(Clone, Copy)]
-struct Operands {
-    a: *const f64,
-    b: *const f64,
-    sums: *mut f64,
-    rows: u32,
-    inner: u32,
-    cols: u32,
-    slices: usize,
-    of_a: usize,
-    batch: usize,
-}
-
-impl Operands {
-    /// The operands of a layer's product, and the first element and the length of its slice.
-    #[inline(always)]
-    fn layer(self, layer: usize) -> (Self, u32, u32) {
-        // A product in one slice, the first of its batch, without a division before its first copy.
-        let (first, matrix) = match layer {
-            0 => (0, 0),
-            _ => number(layer, self.slices, self.batch),
-        };
-        let (first, len) = match self.slices {
-            1 => (0, self.inner),
-            slices => {
-                let (first, len) = slice(self.inner as usize, slices, first);
-                (first as u32, len as u32)
-            }
-        };
-        if matrix == 0 {
-            return (self, first, len);
-        }
-        let [rows, inner, cols] = [self.rows, self.inner, self.cols].map(|extent| extent as usize);
-        let of_a = if self.of_a == 1 { 0 } else { matrix };
-        let product = Self {
-            a: self.a.wrapping_add(of_a * rows * inner),
-            b: self.b.wrapping_add(matrix * inner * cols),
-            ..self
-        };
-        (product, first, len)
-    }
-}
-
-/// The sums of one layer: a slice of a product. As `policy` says, a warp has HIGH × WIDE
+/// One product of the batch. As `policy` says, a warp has HIGH × WIDE
 /// multiplications in SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before
 /// its first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of
 /// a slot.
 ///
 /// # Safety
-/// The operands have the sizes of their extents; there is such a layer, and only the blocks of this
-/// layer of the grid write its sums. All threads of those blocks call this; a block has the
+/// The operands have the sizes of their extents; there is such a product, and only the blocks of this
+/// layer of the grid write it. All threads of those blocks call this; a block has the
 /// policy's threads along x and the shared memory of its stages. Where copies move pairs, inner
 /// extent and columns are even, and all three matrices are aligned to 16 bytes.
 #[inline(always)]
@@ -218,7 +191,7 @@ unsafe fn multiply<
 >(
     policy: Policy,
     of: Operands,
-    layer: usize,
+    matrix: usize,
 ) {
     const { assert!(GROUPS == 2, "the barrier is between two groups") };
     const {
@@ -263,14 +236,23 @@ unsafe fn multiply<
     };
 
     let blocks = thread::grid_dim_x() as usize;
-    // Blocks beyond the last tile have nothing to do.
+    // Blocks beyond the last item have nothing to do.
     let counted = |blocks: usize| blocks.min(2 * MOST) as u32;
     let all = counted(blocks * thread::grid_dim_y() as usize);
     let first = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
-    let mut tile = counted(first);
-    while let Some((top, left)) = tile_at(&policy, tile, of.rows, of.cols) {
-        // Positions are computed here and again below: the registers are needed for the sums.
-        let (product, first, len) = of.layer(layer + zero_here());
+    let mut item = counted(first);
+    while let Some((product, [first, len], (top, left))) =
+        of.of(&policy, matrix + zero_here(), of.item(&policy, item))
+    {
+        // The extents of the launch, not of the item: with strides that are a choice's, ptxas loads
+        // later in each step, and 64 x 64 takes 1.035 times as long.
+        let (inner, cols) = (of.inner, of.cols);
+        let product = Operands {
+            inner,
+            cols,
+            ..product
+        };
+        // Positions are computed above and again below: the registers are needed for the sums.
         let steps = len.div_ceil(INNER as u32);
         let missing = steps * INNER as u32 - len;
         let start = first as i32 - missing as i32;
@@ -323,7 +305,9 @@ unsafe fn multiply<
         // Steps not computed yet.
         let mut remain = steps;
         while remain > 0 {
-            let copies_more = remain >= policy.stages as u32;
+            // LLVM would compare what it knows twice, and jump over the copies in two ways.
+            let new = if skips(&policy) { zero_here() } else { 0 };
+            let copies_more = remain + new as u32 >= policy.stages as u32;
             let from = if copies_more || skips(&policy) {
                 0
             } else {
@@ -401,11 +385,12 @@ unsafe fn multiply<
         let (row, col, g, t) = place(thread_here());
         let row = top + row + 2 * t;
         let col = left + col + 2 * g;
-        let below = of.rows.saturating_sub(row).min(policy.rows as u32);
+        let of_item = of.item(&policy, item + zero_here() as u32);
+        let (to, rows) = of.results(matrix, of_item);
+        let below = rows.saturating_sub(row).min(policy.rows as u32);
         let right = of.cols.saturating_sub(col).min(policy.cols as u32);
         let stride = of.cols as usize;
-        let above = (layer + zero_here()) * of.rows as usize + row as usize;
-        let mut line = of.sums.wrapping_add(above * stride + col as usize);
+        let mut line = to.wrapping_add(row as usize * stride + col as usize);
         unrolled::<HIGH>(|i| {
             unrolled::<2>(|half| {
                 let to = line.wrapping_add(half * stride);
@@ -435,6 +420,6 @@ unsafe fn multiply<
             });
             line = line.wrapping_add(ROWS * stride);
         });
-        tile += all;
+        item += all;
     }
 }

@@ -164,6 +164,7 @@ fn of_case(
         grid_cap: case.grid_cap,
         threads: case.threads,
         count: NonZeroU32::new(case.count),
+        whole: case.whole,
         ..Options::of(variant)
     };
     let (shapes, given) = match case.axis {

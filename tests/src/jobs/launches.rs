@@ -35,7 +35,10 @@ pub(super) fn of_variant(
             Ok(Some(plan)) if !plans.contains(&plan) => plans.push(plan),
             _ => continue,
         }
-        let name = format!("{name}, {instance:?}, {:?}", options.count);
+        let name = format!(
+            "{name}, {instance:?}, {:?}, {:?}",
+            options.count, options.whole
+        );
         jobs.extend(launched(device, of, &name, posed, &options, &inputs));
     }
     jobs
@@ -77,9 +80,8 @@ fn launched(
 ) -> Vec<Job> {
     let problem = &posed.problem;
     device.take_launches();
-    if let Err(error) = operation::run(device, of, posed, options, inputs) {
-        panic!("{name}: {error}");
-    }
+    let ran = operation::run(device, of, posed, options, inputs);
+    let (result, ..) = ran.unwrap_or_else(|error| panic!("{name}: {error}"));
     let launches = device.take_launches();
     let expected = (of.reference)(Asked {
         problem,
@@ -92,8 +94,12 @@ fn launched(
     for (at, launch) in launches.iter().enumerate().rev() {
         // What a launch before the last one computes is what those after it are given.
         let judged = match expected.take() {
-            Some(expected) => Judged::Result(problem.ty, expected),
-            None => Judged::Memory(of, &launches[at + 1..]),
+            Some(expected) => Judged::Result(problem.ty, expected, options.whole.is_some()),
+            None => Judged::Memory(
+                of,
+                &launches[at + 1..],
+                options.whole.map(|_| result.bytes()),
+            ),
         };
         // Another operation's is its own.
         let Some(entry) = entry(of, &launch.kernel) else {
@@ -112,10 +118,10 @@ fn launched(
 
 /// How a recorded launch is judged.
 enum Judged<'a> {
-    /// It gives the result.
-    Result(Type, Expected),
-    /// Its outputs are in the memory that these launches are given.
-    Memory(&'static Operation, &'a [GivenLaunch]),
+    /// It gives the result; or the end of it, if launches before it may have given the beginning.
+    Result(Type, Expected, bool),
+    /// Its outputs are in the memory that these launches are given, or begin this result.
+    Memory(&'static Operation, &'a [GivenLaunch], Option<&'a [u8]>),
 }
 
 fn job(
@@ -127,8 +133,8 @@ fn job(
 ) -> Job {
     let (mut job, outputs) = replayed(case, plan, signature, launch);
     job.judge = match by {
-        Judged::Memory(of, after) => {
-            let given = found(of, after, &outputs);
+        Judged::Memory(of, after, result) => {
+            let given = found(of, after, result, &outputs);
             let given: Vec<_> = outputs.into_iter().zip(given).collect();
             Arc::new(move |bytes| {
                 let same = |(place, expected): &(Range<usize>, Vec<u8>)| {
@@ -142,9 +148,12 @@ fn job(
                 }
             })
         }
-        Judged::Result(ty, expected) => {
+        Judged::Result(ty, mut expected, may_end) => {
             // What follows the first one, such as totals, is empty.
             let result = outputs[0].clone();
+            if let (Expected::Near(near), true) = (&mut expected, may_end) {
+                near.drain(..near.len() - result.len() / ty.bytes());
+            }
             Arc::new(move |bytes| {
                 let bytes = bytes.get(result.clone()).ok_or("the output is too short")?;
                 let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()]).map_err(text)?;
@@ -156,8 +165,14 @@ fn job(
     job
 }
 
-/// The memory of each of these outputs, in their order, as launches after it read it.
-fn found(of: &Operation, after: &[GivenLaunch], outputs: &[Range<usize>]) -> Vec<Vec<u8>> {
+/// The memory of each of these outputs, in their order, as launches after it read it. What none
+/// reads is where the result begins.
+fn found(
+    of: &Operation,
+    after: &[GivenLaunch],
+    result: Option<&[u8]>,
+    outputs: &[Range<usize>],
+) -> Vec<Vec<u8>> {
     // The last of a launch's inputs come from the last outputs.
     let read = after
         .iter()
@@ -167,8 +182,10 @@ fn found(of: &Operation, after: &[GivenLaunch], outputs: &[Range<usize>]) -> Vec
         if output.is_empty() {
             return Vec::new();
         }
-        let at = read.iter().position(|bytes| bytes.len() == output.len());
-        read.remove(at.expect("an output is used")).clone()
+        match read.iter().position(|bytes| bytes.len() == output.len()) {
+            Some(at) => read.remove(at).clone(),
+            None => result.expect("an output is used")[..output.len()].to_vec(),
+        }
     };
     let mut found: Vec<_> = outputs.iter().rev().map(of).collect();
     found.reverse();

@@ -95,7 +95,9 @@ impl<T: Float> ShardedMatmul<T> {
         }
         let layout = Layout::new(a.clone(), b.clone(), options.panel);
         let (me, device) = (rank.number(), rank.device());
-        let [c_rows, c_cols] = layout.c().block(me).map(|range| range.len());
+        let block = layout.c().block(me);
+        let first = block[0].start;
+        let [c_rows, c_cols] = block.map(|range| range.len());
         let panels = layout.panels(me);
         let of_cols = |cols| Problem {
             settings: options.settings,
@@ -136,7 +138,7 @@ impl<T: Float> ShardedMatmul<T> {
                         true => Place::AtTheEnd(all),
                         false => Place::Among(all),
                     };
-                    let launch = order.part(&problem, place, properties);
+                    let launch = order.part(&problem, first, place, properties);
                     let mut product = operation::Call::new(device, &MATMUL, launch);
                     product.prepare(&problem).map_err(failed)?;
                     multiply.push((problem, product));

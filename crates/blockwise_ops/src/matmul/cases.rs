@@ -91,6 +91,20 @@ pub(super) static CASES: &[Case] = &[
     // More steps than the ring of any tile of `mma` has stages, in pairs and element by element.
     Case::of(&[35, 170, 66]).by(&["mma"]).counting(1).capped(1),
     Case::of(&[34, 171, 33]).by(&["mma"]).counting(1).capped(1),
+    // The first rows in one slice: whole tiles of any size, parts of tiles, and all but one; in pairs
+    // and element by element.
+    Case::of(&[133, 70, 34])
+        .by(&["mma"])
+        .counting(2)
+        .whole(128)
+        .capped(1),
+    Case::of(&[67, 131, 66]).by(&["mma"]).counting(3).whole(33),
+    Case::of(&[37, 53, 35])
+        .by(&["mma"])
+        .counting(2)
+        .whole(32)
+        .capped(1),
+    Case::of(&[5, 34, 9]).by(&["mma"]).counting(2).whole(4),
     // Teams of one warp to eight, steps that end within the inner extent, tiles that are cut; more
     // tiles than a grid with a cap has blocks, and slices with a ticket for each tile.
     Case::of(&[20, 7, 37]).by(DIRECT).counting(1).capped(1),

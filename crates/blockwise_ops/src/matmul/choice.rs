@@ -173,7 +173,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
         return with(direct::chosen(task).slices);
     }
     if *task.variant == MMA {
-        return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1));
+        return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1[0]));
     }
     let pitch = if *task.variant == SLICED_COPY {
         PACK

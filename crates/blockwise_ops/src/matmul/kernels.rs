@@ -8,6 +8,7 @@ use kernels::matmul::{
 use kernels::raw;
 
 use super::few::TEAMS;
+use super::mma::Divided;
 use super::of_a;
 use super::small::{each, run};
 use crate::operation::{Kernel, Operands, Takes, kernel, raw_kernel};
@@ -46,19 +47,24 @@ macro_rules! matrices {
     };
 }
 
-/// Kernels that take the elements and the extents, and the number of slices.
-macro_rules! counted {
-    ($Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
-            let ([rows, inner, cols, batch], slices) = (of.problem.extents, count(&of));
+/// Kernels that take the first rows of C, and the slices of the others.
+macro_rules! divided {
+    ($which:tt, $handle:ty) => {
+        kernel!(Takes::Type(Type::F64), $which, $handle, |of| {
+            let ([rows, inner, cols, batch], divided) = (
+                of.problem.extents,
+                Divided::of(&of.problem, of.output, of.memory)?,
+            );
             (
-                of.inputs[0].plain::<$t>()?,
-                of.inputs[1].plain::<$t>()?,
-                of.output.plain::<$t>()?,
+                of.inputs[0].plain::<f64>()?,
+                of.inputs[1].plain::<f64>()?,
+                divided.c,
+                divided.sums,
                 rows,
                 inner,
                 cols,
-                slices,
+                divided.whole,
+                divided.slices,
                 of_a(&of.problem),
                 batch,
             )
@@ -225,15 +231,15 @@ pub(super) static SLICED: &[Kernel] = &[
 
 /// Instances by [`MmaTiles`](mma::MmaTiles); the code says whether single elements move.
 pub(super) static MMA: &[Kernel] = &[
-    counted!(F64 f64, [0, 0], mma::matmul_mma_small<mma::Square>),
-    counted!(F64 f64, [0, 1], mma::matmul_mma<mma::Tall>),
-    counted!(F64 f64, [0, 2], mma::matmul_mma<mma::Large>),
-    counted!(F64 f64, [0, 3], mma::matmul_mma_small<mma::Small>),
-    counted!(F64 f64, [0, 4], mma::matmul_mma_small<mma::Flat>),
-    counted!(F64 f64, [0, 5], mma::matmul_mma_small<mma::Slim>),
-    counted!(F64 f64, [1, 0], mma::matmul_mma_small<mma::SquareRagged>),
-    counted!(F64 f64, [1, 1], mma::matmul_mma<mma::TallRagged>),
-    counted!(F64 f64, [1, 3], mma::matmul_mma_small<mma::SmallRagged>),
+    divided!([0, 0], mma::matmul_mma_small<mma::Square>),
+    divided!([0, 1], mma::matmul_mma<mma::Tall>),
+    divided!([0, 2], mma::matmul_mma<mma::Large>),
+    divided!([0, 3], mma::matmul_mma_small<mma::Small>),
+    divided!([0, 4], mma::matmul_mma_small<mma::Flat>),
+    divided!([0, 5], mma::matmul_mma_small<mma::Slim>),
+    divided!([1, 0], mma::matmul_mma_small<mma::SquareRagged>),
+    divided!([1, 1], mma::matmul_mma<mma::TallRagged>),
+    divided!([1, 3], mma::matmul_mma_small<mma::SmallRagged>),
     folds!(F64 f64),
 ];
 

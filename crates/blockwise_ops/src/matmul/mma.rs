@@ -6,12 +6,16 @@
 //! 157 products on an H200 (docs/log/2026-11-27-small-doubles.md): half of them take within 5 % of
 //! the model, nine in ten within 15 %.
 
-use blockwise::DeviceProperties;
+use blockwise::{AnyViewMut, DeviceProperties, Error, ViewMut};
 use kernels::matmul::direct::MOST;
 use kernels::matmul::mma::{MmaTiles, PAIR};
-use kernels::matmul::slices::slice_len;
+use kernels::matmul::slices::{MOST_SLICES, slice_len};
 
 use super::cost::{SHORTEST, fold};
+use super::extents;
+use crate::operation::{Problem, Task};
+
+mod tail;
 
 /// The costs of the blocks of one size, in nanoseconds.
 struct Rates {
@@ -88,36 +92,59 @@ pub(super) fn is_counted([rows, inner, cols]: [usize; 3]) -> bool {
         .all(|count| count <= MOST)
 }
 
-/// The fastest tiles for a batch of products in that many slices. `pairs` says whether elements move 16
-/// bytes at a time.
+/// The fastest tiles for a batch of products in that many slices, the first `whole` rows in one.
+/// `pairs` says whether elements move 16 bytes at a time.
 pub(super) fn tiles(
     of: [usize; 3],
     batch: usize,
-    slices: usize,
+    [slices, whole]: [usize; 2],
     pairs: bool,
     properties: &DeviceProperties,
 ) -> MmaTiles {
+    if slices > 1 && (1..of[0]).contains(&whole) {
+        let tiles = tail::tiles(of, [slices, whole], pairs, properties);
+        return tiles.unwrap_or(MmaTiles::Square);
+    }
     fastest_tiles(of, batch, slices, pairs, properties).1
 }
 
-/// The number of slices, at most `most`, with which the product is fastest, and its nanoseconds.
+/// The rows in one slice: those asked for, else the fastest, if the slices were not asked for.
+pub(super) fn whole(task: &Task<'_>, slices: usize) -> usize {
+    let of = extents(task.problem);
+    let options = task.options;
+    match (slices, options.whole) {
+        (1, _) => of[0],
+        (_, Some(whole)) => whole.min(of[0]),
+        _ if options.count.is_some() => 0,
+        _ => self::slices(of, task.problem.extents[3], MOST_SLICES, task.device).1[1],
+    }
+}
+
+/// The number of slices, at most `most`, and of rows in one slice with which the product is fastest,
+/// and its nanoseconds.
 pub(super) fn slices(
     of: [usize; 3],
     batch: usize,
     most: usize,
     properties: &DeviceProperties,
-) -> (f64, usize) {
+) -> (f64, [usize; 2]) {
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
         let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
         time + fold(of, batch, slices, size_of::<f64>(), time, properties)
     };
-    let whole = (time(1), 1);
+    let whole = (time(1), [1, of[0]]);
     let longest = (of[1] / SHORTEST).clamp(1, most);
-    let several = (2..=longest).map(|slices| (time(slices), slices));
+    let several = (2..=longest).map(|slices| (time(slices), [slices, 0]));
     let fastest = several.min_by(|(one, _), (other, _)| one.total_cmp(other));
     let worth = fastest.filter(|(fastest, _)| *fastest <= WORTH * whole.0);
-    worth.unwrap_or(whole)
+    let fastest = worth.unwrap_or(whole);
+    let tail = match batch {
+        1 => tail::fastest(of, most, pairs, properties),
+        _ => None,
+    };
+    tail.filter(|(time, _)| *time <= tail::WORTH * fastest.0)
+        .unwrap_or(fastest)
 }
 
 /// The tiles with the shortest launch, and its nanoseconds.
@@ -199,6 +226,36 @@ fn time(
         + operands * read
 }
 
+/// The first rows of C, and the memory for the slices of the others.
+pub(super) struct Divided<'a> {
+    pub(super) c: ViewMut<'a, f64>,
+    pub(super) sums: ViewMut<'a, f64>,
+    pub(super) whole: usize,
+    pub(super) slices: usize,
+}
+
+impl<'a> Divided<'a> {
+    pub(super) fn of(
+        problem: &Problem,
+        c: AnyViewMut<'a>,
+        sums: Option<AnyViewMut<'a>>,
+    ) -> Result<Self, Error> {
+        let [rows, _, cols, batch] = problem.extents;
+        let (nothing, c) = c.plain::<f64>()?.split_at_mut(0);
+        let sums = sums.map_or(Ok(nothing), AnyViewMut::plain)?;
+        let of_row = (cols * batch).max(1);
+        let whole = c.len() / of_row;
+        let each = rows.saturating_sub(whole).saturating_mul(of_row).max(1);
+        let slices = (sums.len() / each).max(1);
+        Ok(Self {
+            c,
+            sums,
+            whole,
+            slices,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,7 +269,8 @@ mod tests {
             ([1024; 3], (MmaTiles::Square, 1)),
             ([1408; 3], (MmaTiles::Large, 1)),
             ([2048; 3], (MmaTiles::Large, 1)),
-            ([2560; 3], (MmaTiles::Square, 1)),
+            // The last rows in slices.
+            ([2560; 3], (MmaTiles::Tall, 7)),
             ([3072; 3], (MmaTiles::Square, 1)),
             ([4096; 3], (MmaTiles::Large, 1)),
             ([8192; 3], (MmaTiles::Tall, 1)),
@@ -222,9 +280,9 @@ mod tests {
             ([1664, 1024, 1024], (MmaTiles::Large, 1)),
             ([1536; 3], (MmaTiles::Flat, 1)),
         ] {
-            let (_, slices) = slices(of, 1, 1024, &h200());
+            let (_, [slices, whole]) = slices(of, 1, 1024, &h200());
             let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;
-            let tiles = tiles(of, 1, slices, pairs, &h200());
+            let tiles = tiles(of, 1, [slices, whole], pairs, &h200());
             assert_eq!((tiles, slices), expected, "{of:?}");
         }
     }
@@ -242,7 +300,7 @@ mod tests {
             ([2098, 4765, 3055], false, MmaTiles::Square),
             ([2001, 2001, 2001], false, MmaTiles::Tall),
         ] {
-            assert_eq!(tiles(of, 1, 1, pairs, &h200()), expected, "{of:?}");
+            assert_eq!(tiles(of, 1, [1, of[0]], pairs, &h200()), expected, "{of:?}");
         }
     }
 
@@ -261,7 +319,7 @@ mod tests {
             (64, 512, MmaTiles::Tall),
         ] {
             assert_eq!(
-                tiles([side; 3], batch, 1, true, &h200()),
+                tiles([side; 3], batch, [1, side], true, &h200()),
                 expected,
                 "{side}"
             );
@@ -284,7 +342,7 @@ mod tests {
             (163, [18, 4, 66], MmaTiles::Small),
             (37, [128, 128, 128], MmaTiles::Square),
         ] {
-            let tiles = tiles(of, batch, 1, true, &h200());
+            let tiles = tiles(of, batch, [1, of[0]], true, &h200());
             assert_eq!(tiles, expected, "{batch} of {of:?}");
         }
     }
@@ -292,12 +350,12 @@ mod tests {
     #[test]
     fn batches_of_single_elements_have_no_large_tiles() {
         let of = [547, 15, 502];
-        assert_ne!(tiles(of, 242, 1, false, &h200()), MmaTiles::Large);
+        assert_ne!(tiles(of, 242, [1, 547], false, &h200()), MmaTiles::Large);
     }
 
     #[test]
     fn no_extent_is_one_slice() {
-        assert_eq!(slices([0; 3], 1, 1024, &h200()).1, 1);
-        assert_eq!(tiles([0; 3], 1, 1, true, &h200()), MmaTiles::Square);
+        assert_eq!(slices([0; 3], 1, 1024, &h200()).1, [1, 0]);
+        assert_eq!(tiles([0; 3], 1, [1, 0], true, &h200()), MmaTiles::Square);
     }
 }

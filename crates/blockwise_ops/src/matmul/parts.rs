@@ -1,7 +1,7 @@
 //! Parts of a product that are launched one by one, with the bits of the whole product.
 //!
 //! An element's bits follow from the order of its sum, and that from four things: the family of the
-//! kernel, the slices of the inner extent, how threads divide it in [`FEW`], and the inner extent,
+//! kernel, the slices of the inner extent, and which rows have them, how threads divide it in [`FEW`], and the inner extent,
 //! which a part shares. [`SumOrder`] is what the whole's own plan has of them. A part's plan is
 //! made from it, and chooses what is left: tiles, copies of operands, the grid.
 
@@ -12,7 +12,9 @@ use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::Cut;
 
 use super::few::Division;
-use super::{FEW, MATMUL, PIPELINED, PITCHED, SLICED, SLICED_COPY, choice, extents, plan, vectors};
+use super::{
+    FEW, MATMUL, MMA, PIPELINED, PITCHED, SLICED, SLICED_COPY, choice, extents, mma, plan, vectors,
+};
 use crate::LaunchError;
 use crate::operation::{self, Options, Problem, Task, Variant};
 
@@ -30,6 +32,8 @@ pub struct SumOrder {
     options: Options,
     variant: &'static Variant,
     slices: usize,
+    /// The first rows in one slice.
+    in_one: usize,
     division: Option<Division>,
 }
 
@@ -58,20 +62,32 @@ impl SumOrder {
     ) -> Result<Self, LaunchError> {
         let variant = operation::choose(&MATMUL, whole, options, device)?.variant;
         let task = Task::new(variant, whole, options, device);
+        let slices = match plan::has_slices(variant) {
+            true => choice::slicing(&task).slices,
+            false => 1,
+        };
         Ok(Self {
             whole: *whole,
             options: *options,
             variant,
-            slices: match plan::has_slices(variant) {
-                true => choice::slicing(&task).slices,
-                false => 1,
+            slices,
+            in_one: match *variant == MMA {
+                true => mma::whole(&task, slices),
+                false => 0,
             },
             division: (*variant == FEW).then(|| Division::of(&task)),
         })
     }
 
-    /// How to launch a part of the product, of some of its rows and columns.
-    pub fn part(&self, part: &Problem, place: Place, device: &DeviceProperties) -> Options {
+    /// How to launch a part of the product, of some of its rows, from row `first` on, and of some of
+    /// its columns.
+    pub fn part(
+        &self,
+        part: &Problem,
+        first: usize,
+        place: Place,
+        device: &DeviceProperties,
+    ) -> Options {
         let Self {
             options, variant, ..
         } = *self;
@@ -91,6 +107,18 @@ impl SumOrder {
             return Options {
                 instance,
                 ..in_slices(&FEW)
+            };
+        }
+        if *variant == MMA && self.slices > 1 {
+            let in_one = self.in_one.saturating_sub(first);
+            let slices = match in_one >= part.extents[0] {
+                true => 1,
+                false => self.slices as u32,
+            };
+            return Options {
+                count: NonZeroU32::new(slices),
+                whole: (slices > 1).then_some(in_one),
+                ..launch(&MMA)
             };
         }
         // One family: their tiles and copies change no sum.

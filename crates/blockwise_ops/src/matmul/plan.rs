@@ -1,7 +1,8 @@
 //! How a matrix product is launched.
 
 use blockwise::{DeviceProperties, Type};
-use kernels::matmul::mma::MmaTiles;
+use kernels::matmul::direct::MOST;
+use kernels::matmul::mma::{MmaTiles, items};
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::short::THREADS as SHORT_THREADS;
 use kernels::matmul::slices::{Cut, Slicing, slice_len, sums};
@@ -162,7 +163,9 @@ pub(super) fn launch(
         let asked = task.options.instance;
         let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));
         let tiles = asked.copied();
-        let tiles = tiles.unwrap_or_else(|| mma::tiles(of, batch, slices, vectors, task.device));
+        let whole = mma::whole(task, slices);
+        let tiles =
+            tiles.unwrap_or_else(|| mma::tiles(of, batch, [slices, whole], vectors, task.device));
         let tiles = tiles.with(vectors);
         let instance = match asked {
             // A number without an instance is refused later.
@@ -170,14 +173,21 @@ pub(super) fn launch(
             Some(_) => tiles as u8,
         };
         let policy = tiles.policy(vectors);
-        let (blocks, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
-        blocks_of(
+        let blocks = items(&policy, [rows, whole], cols, slices);
+        if blocks > MOST {
+            return Err(LaunchError::SizeOverflow {
+                what: "the tiles of `mma` in all slices",
+            });
+        }
+        let longest = slice_len(inner, if whole == 0 { slices } else { 1 });
+        let plan = blocks_of(
             task,
             [ragged, instance],
             blocks,
-            threads,
-            tiles.shared_bytes(vectors, slice_len(inner, slices)),
-        )?
+            policy.threads() as u32,
+            tiles.shared_bytes(vectors, longest),
+        )?;
+        return Ok(layered(plan, task, 1));
     } else {
         let instance = task.options.instance.unwrap_or(cut as u8);
         if instance == Cut::Small as u8 && batch > 1 {

@@ -10,7 +10,7 @@ use kernels::matmul::policy::pitch;
 use kernels::matmul::slices::sums;
 
 use super::copy::Copies;
-use super::{DIRECT, FEW, SLICED, SLICED_COPY, choice, direct, extents, few, fold, plan};
+use super::{DIRECT, FEW, MMA, SLICED, SLICED_COPY, choice, direct, extents, few, fold, mma, plan};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
@@ -90,7 +90,12 @@ impl Product {
     fn allocate(&mut self, task: &Task<'_>, slices: usize) -> Result<(), LaunchError> {
         let [rows, _, cols] = extents(task.problem);
         if slices > 1 {
-            let len = sums(rows, cols, slices, task.problem.extents[3]).ok_or(
+            let whole = match *task.variant == MMA {
+                true => mma::whole(task, slices),
+                false => 0,
+            };
+            self.options.whole = Some(whole);
+            let len = sums(rows - whole, cols, slices, task.problem.extents[3]).ok_or(
                 LaunchError::SizeOverflow {
                     what: "the products of the slices",
                 },
@@ -165,16 +170,32 @@ impl Held for Product {
             }
             return started.map(|()| Some(plan));
         }
-        let sums = match &mut self.sums {
-            Some(sums) => sums.as_view_mut(),
-            None => output.as_view_mut(),
+        let Some(sums) = &mut self.sums else {
+            let aligned = aligned(&output);
+            let plan = plan::launch(&task(aligned), pitch, aligned)?;
+            plan.start(on, Operands::of(*problem, &inputs, output))?;
+            return Ok(Some(plan));
         };
-        let aligned = aligned(&sums);
+        // The product writes the rows in one slice, and the sum of the slices the other rows.
+        let whole = self.options.whole.unwrap_or(0) * cols * problem.extents[3];
+        let of_sums = aligned(&sums.as_view_mut());
+        let aligned = match whole {
+            0 => of_sums,
+            _ => aligned(&output),
+        };
         let task = task(aligned);
         let plan = plan::launch(&task, pitch, aligned)?;
-        plan.start(on, Operands::of(*problem, &inputs, sums))?;
-        if let Some(sums) = &self.sums {
-            fold::enqueue(on, &task, sums.as_view(), output)?;
+        let operands = match *self.variant == MMA {
+            true => {
+                let first = output.as_view_mut().into_view_mut(..whole);
+                Operands::of(*problem, &inputs, first).with_memory(sums.as_view_mut())
+            }
+            false => Operands::of(*problem, &inputs, sums.as_view_mut()),
+        };
+        plan.start(on, operands)?;
+        let others = output.into_view_mut(whole..);
+        if !others.is_empty() {
+            fold::enqueue(on, &task, sums.as_view(), others)?;
         }
         Ok(Some(plan))
     }
@@ -196,6 +217,56 @@ mod tests {
     use super::*;
     use blockwise::Type;
     use kernels::matmul::slices::Cut;
+
+    /// Each row has the bits of the product in one slice, or of the one in so many slices.
+    #[test]
+    fn rows_in_one_slice_and_in_several_are_those_of_either_product() {
+        let device = Device::emulator();
+        for (of, whole, slices) in [
+            ([70, 50, 34], 64, 2),
+            ([70, 51, 33], 37, 3),
+            ([5, 40, 8], 3, 2),
+            ([5, 40, 8], 0, 2),
+            ([5, 40, 8], 5, 2),
+            ([3, 0, 4], 1, 2),
+        ] {
+            let [rows, inner, cols] = of;
+            let matrix = |len: usize, by: usize| -> Vec<f64> {
+                let of = |at| ((at * by + at / 5) % 23) as f64 / 7.0 - 1.5;
+                (0..len).map(of).collect()
+            };
+            let a = device.upload(&matrix(rows * inner, 7)).unwrap();
+            let b = device.upload(&matrix(inner * cols, 11)).unwrap();
+            let problem = Problem::new(Type::F64, &of);
+            let product = |count, whole, instance, offset| {
+                let options = Options {
+                    instance,
+                    whole,
+                    count: NonZeroU32::new(count),
+                    ..Options::of(&MMA)
+                };
+                let task = Task::new(&MMA, &problem, &options, device.properties());
+                let mut held = hold(&device, &task).unwrap();
+                let mut all = device
+                    .upload(&vec![f64::NAN; offset + rows * cols])
+                    .unwrap();
+                let inputs = [a.as_view().into(), b.as_view().into()];
+                let c = all.as_view_mut().into_view_mut(offset..);
+                held.enqueue(None, &problem, &inputs, c.into()).unwrap();
+                all.to_vec().unwrap().split_off(offset)
+            };
+            let [one, several] = [1, slices].map(|count| product(count, None, None, 0));
+            let (first, others) = (&one[..whole * cols], &several[whole * cols..]);
+            for instance in [None, Some(0), Some(1), Some(4)] {
+                for offset in [0, 1] {
+                    let got = product(slices, Some(whole), instance, offset);
+                    let what = format!("{of:?}, {whole}, {instance:?}, from {offset} on");
+                    assert_eq!(&got[..whole * cols], first, "{what}");
+                    assert_eq!(&got[whole * cols..], others, "{what}");
+                }
+            }
+        }
+    }
 
     /// Small integers: every order of additions gives the same sums.
     #[test]

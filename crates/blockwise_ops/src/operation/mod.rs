@@ -311,6 +311,8 @@ pub struct Case {
     pub threads: Option<u32>,
     /// What the variant counts: 0 lets it choose.
     pub count: u32,
+    /// Of a product in slices, the first rows that are in one.
+    pub whole: Option<usize>,
 }
 
 impl Case {
@@ -325,6 +327,7 @@ impl Case {
             spare: false,
             threads: None,
             count: 0,
+            whole: None,
         }
     }
 
@@ -365,6 +368,13 @@ impl Case {
     #[must_use]
     pub const fn counting(self, count: u32) -> Self {
         Self { count, ..self }
+    }
+
+    /// The same with this many rows in one slice.
+    #[must_use]
+    pub const fn whole(self, rows: usize) -> Self {
+        let whole = Some(rows);
+        Self { whole, ..self }
     }
 
     /// The same, also with one more block along each dimension.

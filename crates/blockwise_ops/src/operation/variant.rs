@@ -244,6 +244,9 @@ pub struct Options {
     pub instance: Option<u8>,
     /// What the variant counts: tiles of a warp, slices, windows of a batch. `None` chooses.
     pub count: Option<NonZeroU32>,
+    /// Of a product whose inner extent is in slices, the first rows in which it is in one. `None`
+    /// chooses, or takes none if the slices are [counted](Self::count).
+    pub whole: Option<usize>,
     /// Whether it is for a single call: a choice then counts the time to prepare it.
     pub once: bool,
 }
@@ -257,6 +260,7 @@ impl Options {
             grid_cap: None,
             instance: None,
             count: None,
+            whole: None,
             once: false,
         }
     }

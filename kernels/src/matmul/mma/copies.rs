@@ -2,7 +2,7 @@
 
 use super::super::asm;
 use super::super::policy::Policy;
-use super::Operands;
+use super::items::Operands;
 use super::tiles::*;
 use crate::here::thread_here;
 

@@ -133,6 +133,25 @@ pub(super) const fn exchanged(row: u32, pair: u32) -> u32 {
     pair ^ (row & (DEPTH as u32 - PAIR as u32))
 }
 
+/// Tiles of C of a whole launch: of `whole` of its rows once, of the others in each of the slices.
+pub const fn items(
+    policy: &Policy,
+    [rows, whole]: [usize; 2],
+    cols: usize,
+    slices: usize,
+) -> usize {
+    let others = policy.tiles(rows.saturating_sub(whole), cols);
+    policy
+        .tiles(whole, cols)
+        .saturating_add(others.saturating_mul(slices))
+}
+
+/// [`Policy::tiles`] in 32 bits.
+#[inline(always)]
+pub(super) fn tiles_of(policy: &Policy, rows: u32, cols: u32) -> u32 {
+    rows.div_ceil(policy.rows as u32) * cols.div_ceil(policy.cols as u32)
+}
+
 /// [`Policy::tile`] in 32 bits, and without a division in the first group and in whole ones: what
 /// is computed before the first copy delays it. There are at most [`MOST`](super::MOST) tiles.
 #[inline(always)]

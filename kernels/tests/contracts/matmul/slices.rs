@@ -15,6 +15,9 @@ use super::{of_policy, wrong_shapes};
 struct Sliced<T> {
     a: Buffer<T>,
     b: Buffer<T>,
+    /// The first `whole` rows of C, of a kernel that has such.
+    c: Buffer<T>,
+    whole: usize,
     sums: Buffer<T>,
     extents: [usize; 3],
     slices: usize,
@@ -28,6 +31,8 @@ impl<T> Sliced<T> {
         Self {
             a: memory((rows * inner) as u64),
             b: memory((inner * cols) as u64),
+            c: memory(0),
+            whole: 0,
             sums: memory((2 * rows * cols) as u64),
             extents: [rows, inner, cols],
             slices: 2,
@@ -50,10 +55,12 @@ macro_rules! start {
             kernel.launch(
                 &of.a,
                 &of.b,
+                &mut of.c,
                 &mut of.sums,
                 rows,
                 inner,
                 cols,
+                of.whole,
                 of.slices,
                 of_a,
                 batch,
@@ -272,7 +279,7 @@ fn slices_of_doubles_have_their_sums() {
 fn doubles(tiles: MmaTiles, pairs: bool, extents: [usize; 3]) -> Sliced<f64> {
     let threads = tiles.policy(true).threads() as u32;
     let bytes = tiles.shared_bytes(pairs, 16) as u32;
-    Sliced::of(extents, shape([2, 2, 2], [threads, 1, 1]).shared(bytes))
+    Sliced::of(extents, shape([2, 2, 1], [threads, 1, 1]).shared(bytes))
 }
 
 fn of_doubles(
@@ -287,13 +294,22 @@ fn of_doubles(
         tiles.policy(true).threads() as u32,
         tiles.shared_bytes(pairs, 16) as u32,
     );
-    let shape_of = |threads, bytes| shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
+    let shape_of = |threads, bytes| shape([2, 2, 1], [threads, 1, 1]).shared(bytes);
     for (shape, rule) in [
         (shape_of(threads, bytes - 1), "shared_bytes"),
         (shape_of(threads / 2, bytes), "block.x"),
     ] {
         refused(start(Sliced { shape, ..good() }), rule);
     }
+    // Slices are no layers of the grid.
+    let layers = shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
+    refused(
+        start(Sliced {
+            shape: layers,
+            ..good()
+        }),
+        "grid.z",
+    );
     // A slice of three steps fills more stages.
     let longer = || doubles(tiles, pairs, [5, 96, 8]);
     match tiles.shared_bytes(pairs, 48) as u32 == bytes {
@@ -302,6 +318,66 @@ fn of_doubles(
     }
     let shape = shape_of(threads, tiles.shared_bytes(pairs, 48) as u32);
     starts(start(Sliced { shape, ..longer() }));
+    rows_in_one(tiles, pairs, start);
+}
+
+/// What a product refuses whose first two rows are in one slice.
+fn rows_in_one(
+    tiles: MmaTiles,
+    pairs: bool,
+    start: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
+) {
+    let good = || {
+        doubles(tiles, pairs, [5, 6, 8]).with(|of| {
+            (of.c, of.whole) = (memory(16), 2);
+            of.sums = memory(48);
+        })
+    };
+    starts(start(good()));
+    refused(start(good().with(|of| of.whole = 3)), "Some(c.len())");
+    refused(
+        start(good().with(|of| of.sums = memory(80))),
+        "Some(sums.len())",
+    );
+    refused(start(good().with(|of| of.whole = 6)), "whole <= rows");
+    let all = || good().with(|of| (of.c, of.whole, of.sums) = (memory(40), 5, memory(0)));
+    starts(start(all()));
+    refused(start(all().with(|of| of.whole = 6)), "whole <= rows");
+    // These rows have all of the inner extent.
+    let bytes = [16, 96].map(|len| tiles.shared_bytes(pairs, len) as u32);
+    let longer = |bytes| {
+        let [a, b] = [memory(5 * 96), memory(96 * 8)];
+        let extents = [5, 96, 8];
+        let shape = good().shape.shared(bytes);
+        Sliced {
+            a,
+            b,
+            extents,
+            slices: 6,
+            sums: memory(144),
+            shape,
+            ..good()
+        }
+    };
+    starts(start(longer(bytes[1])));
+    if bytes[0] < bytes[1] {
+        refused(start(longer(bytes[0])), "shared_bytes");
+    }
+    // Two products have these rows each.
+    let two = || {
+        let batch = two(good());
+        batch.with(|of| (of.c, of.sums) = (memory(32), memory(96)))
+    };
+    starts(start(two()));
+    refused(start(two().with(|of| of.c = memory(16))), "Some(c.len())");
+    // More tiles than 32 bits count with room to spare.
+    let many = good().with(|of| {
+        of.extents = [1 << 18, 0, 1 << 17];
+        (of.a, of.b, of.c, of.whole) = (memory(0), memory(0), memory(0), 0);
+        of.slices = MOST_SLICES;
+        of.sums = memory(1 << 45);
+    });
+    refused(start(many), "items(");
 }
 
 fn only_pairs(
@@ -317,6 +393,17 @@ fn only_pairs(
     unaligned(b, whole, ragged, "b.is_aligned");
     let sums = || good().with(|of| of.sums = behind(80));
     unaligned(sums, whole, ragged, "sums.is_aligned");
+    let c = || {
+        good().with(|of| {
+            (of.c, of.whole) = (behind(16), 2);
+            of.sums = memory(48);
+        })
+    };
+    unaligned(c, whole, ragged, "c.is_aligned");
+    // Nothing may begin anywhere.
+    starts(whole(good().with(|of| of.c = behind(0))));
+    let none = good().with(|of| (of.c, of.whole, of.sums) = (memory(40), 5, behind(0)));
+    starts(whole(none));
     unaligned(|| of([5, 7, 8]), whole, ragged, "inner.is_multiple_of");
     unaligned(|| of([5, 6, 7]), whole, ragged, "cols.is_multiple_of");
 }

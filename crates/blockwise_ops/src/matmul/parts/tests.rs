@@ -5,16 +5,27 @@ use crate::limits::h200;
 use crate::matmul::{MMA, NAIVE, TILED};
 
 /// What the order of a launch's sums follows from: its family, its slices, and its threads where
-/// these divide the inner extent.
-fn order_of(problem: &Problem, options: &Options) -> (String, u32, [u32; 3]) {
+/// these divide the inner extent, or the first rows that have one slice.
+type Order = (String, u32, [u32; 3]);
+
+fn order_of(problem: &Problem, options: &Options) -> Order {
     let plan = operation::plan(&MATMUL, problem, options, &h200());
     let plan = plan.unwrap_or_else(|error| panic!("{problem:?}, {options:?}: {error}"));
     let plan = plan.expect("it has outputs");
     let (name, slices) = (plan.launch.kernel, plan.launch.grid[2]);
     let has = |part: &str| name.contains(part);
+    if has("_mma_") {
+        let device = h200();
+        let task = Task::new(&MMA, problem, options, &device);
+        let slices = choice::slicing(&task).slices;
+        let whole = match slices {
+            1 => 0,
+            _ => mma::whole(&task, slices) as u32,
+        };
+        return ("mma".to_owned(), slices as u32, [whole, 0, 0]);
+    }
     let (family, threads) = match name {
         _ if has("pipelined") || has("sliced") => ("in stages", [0; 3]),
-        _ if has("_mma_") => ("mma", [0; 3]),
         _ if has("few_rows") => ("few rows", [0; 3]),
         // The packs of B are a group's columns, and the lanes that share a row stay.
         _ if has("thin") => {
@@ -30,6 +41,18 @@ fn order_of(problem: &Problem, options: &Options) -> (String, u32, [u32; 3]) {
         simple => (simple, [0; 3]),
     };
     (family.to_owned(), slices, threads)
+}
+
+/// The order of `rows` rows, from row `first` on, of a product of this order.
+fn of_rows(whole: &Order, first: usize, rows: usize) -> Order {
+    let (family, slices, [in_one, ..]) = whole;
+    if family != "mma" || *slices == 1 {
+        return whole.clone();
+    }
+    match (*in_one as usize).saturating_sub(first) {
+        in_one if in_one >= rows => (family.clone(), 1, [0; 3]),
+        in_one => (family.clone(), *slices, [in_one as u32, 0, 0]),
+    }
 }
 
 /// Numbers that look random.
@@ -49,7 +72,7 @@ fn up_to(most: usize, state: &mut u64) -> usize {
 fn the_plan_of_a_part_has_the_order_of_the_wholes() {
     let device = h200();
     let (state, mut families) = (&mut 52, std::collections::BTreeMap::new());
-    let mut otherwise = 0;
+    let (mut otherwise, mut tails) = (0, 0);
     for at in 0..6000 {
         let ty = [Type::F32, Type::F64][at % 2];
         // Small ones, and those that fill a device.
@@ -75,7 +98,10 @@ fn the_plan_of_a_part_has_the_order_of_the_wholes() {
             let part = Problem::new(ty, &[some, inner, columns]);
             let all = Problem::new(ty, &[some, inner, cols]);
             let place = [Place::Alone, Place::Among(all), Place::AtTheEnd(all)][at % 5 % 3];
-            let launch = order.part(&part, place, &device);
+            let first = up_to(rows - some + 1, state) - 1;
+            let launch = order.part(&part, first, place, &device);
+            let expected = of_rows(&expected, first, some);
+            tails += usize::from(expected.0 == "mma" && expected.2[0] > 0);
             assert_eq!(
                 order_of(&part, &launch),
                 expected,
@@ -99,6 +125,7 @@ fn the_plan_of_a_part_has_the_order_of_the_wholes() {
         "{families:?}"
     );
     assert!(otherwise > 3000, "{otherwise}");
+    assert!(tails > 20, "{tails}");
 }
 
 #[test]
@@ -112,9 +139,10 @@ fn a_kernel_that_was_asked_for_stays_with_the_wholes_slices() {
                 continue;
             }
             let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
-            let launch = order.part(&part, Place::Alone, &h200());
+            let launch = order.part(&part, 0, Place::Alone, &h200());
             assert_eq!(launch.kernel, Some(variant));
-            assert_eq!(order_of(&part, &launch), order_of(&whole, &options));
+            let expected = of_rows(&order_of(&whole, &options), 0, part.extents[0]);
+            assert_eq!(order_of(&part, &launch), expected);
         }
     }
 }
@@ -125,7 +153,7 @@ fn panels_have_the_tiles_of_all_of_them_together() {
     let launched = |ty, whole: [usize; 3], part: [usize; 3], place| {
         let [whole, part] = [whole, part].map(|of| Problem::new(ty, &of));
         let order = SumOrder::of(&whole, &Options::default(), &h200()).expect("a kernel");
-        let launch = order.part(&part, place, &h200());
+        let launch = order.part(&part, 0, place, &h200());
         let plan = operation::plan(&MATMUL, &part, &launch, &h200());
         let launch = plan.expect("allowed").expect("outputs").launch;
         (launch.kernel, launch.grid[2])
@@ -173,7 +201,7 @@ fn a_part_that_is_the_whole_is_launched_as_the_whole() {
     ] {
         let whole = Problem::new(Type::F32, &of);
         let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
-        assert_eq!(order.part(&whole, Place::Alone, &h200()), options);
+        assert_eq!(order.part(&whole, 0, Place::Alone, &h200()), options);
     }
     let of_another = Options::of(crate::scan::SCAN.variants[0]);
     let whole = Problem::new(Type::F32, &[4; 3]);
