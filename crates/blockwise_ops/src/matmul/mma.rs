@@ -72,19 +72,14 @@ const LAUNCH: f64 = 3740.0;
 /// The shortest inner extent of a single product for the largest tiles: one stage.
 const LARGE_INNER: usize = 16;
 
-/// Of a batch: the fraction of the model's time that these tiles take. 284 batches on an H200
-/// (docs/log/2026-11-28-choice-of-batches.md).
-const fn of_batch(tiles: MmaTiles, pairs: bool) -> f64 {
-    match (tiles, pairs) {
-        (MmaTiles::Small | MmaTiles::Square, true) => 0.93,
-        (MmaTiles::Flat | MmaTiles::Slim, _) => 0.95,
-        (MmaTiles::Tall, true) => 0.88,
-        (MmaTiles::Large, _) => 0.90,
-        (MmaTiles::Small, false) => 0.85,
-        (MmaTiles::Square, false) => 0.87,
-        (MmaTiles::Tall, false) => 0.91,
-    }
-}
+/// The largest sides of a batch's products for which smaller tiles are faster.
+const SMALL_SIDE: usize = 32;
+const TALL_SIDE: usize = 512;
+
+/// Tiles of 64 × 64, one side of them small, for each multiprocessor, from which on they are faster;
+/// and the inner extent from which on they are not.
+const MANY: usize = 15;
+const SMALL_INNER: usize = 256;
 
 /// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
@@ -160,19 +155,28 @@ fn fastest_tiles(
     pairs: bool,
     properties: &DeviceProperties,
 ) -> (f64, MmaTiles) {
-    let timed = |tiles| {
-        let time = time(tiles, of, batch, slices, pairs, properties);
-        let fraction = if batch == 1 {
-            1.0
-        } else {
-            of_batch(tiles, pairs)
-        };
-        fraction * time
+    // Of batches, measured, not modelled (docs/log/2026-11-27-batches.md): the blocks of smaller tiles
+    // start and store while others multiply.
+    let [side, thin] = [of[0].max(of[2]), of[0].min(of[2])];
+    let squares = MmaTiles::Square.policy(pairs).tiles(of[0], of[2]);
+    let squares = squares.saturating_mul(batch);
+    let multiprocessors = properties.multiprocessors_to_fill() as usize;
+    let timed = |tiles| time(tiles, of, batch, slices, pairs, properties);
+    let is_small = match thin <= SMALL_SIDE {
+        true => side <= SMALL_SIDE || of[1] >= SMALL_INNER || squares < MANY * multiprocessors,
+        false => {
+            let is_faster = timed(MmaTiles::Small) <= timed(MmaTiles::Square);
+            slices == 1 && squares < multiprocessors && is_faster
+        }
     };
     let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
         tiles if tiles.with(pairs) != *tiles => false,
         MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
-        _ => true,
+        _ if batch == 1 => true,
+        MmaTiles::Small => is_small,
+        MmaTiles::Flat | MmaTiles::Slim => false,
+        MmaTiles::Square | MmaTiles::Tall => !is_small,
+        MmaTiles::Large => !is_small && side > TALL_SIDE,
     });
     let fastest = all.map(|tiles| (timed(tiles), tiles));
     let fastest = fastest.min_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -267,13 +271,13 @@ mod tests {
             ([2048; 3], (MmaTiles::Large, 1)),
             // The last rows in slices.
             ([2560; 3], (MmaTiles::Tall, 7)),
-            ([3072; 3], (MmaTiles::Tall, 3)),
+            ([3072; 3], (MmaTiles::Square, 1)),
             ([4096; 3], (MmaTiles::Large, 1)),
-            ([8192; 3], (MmaTiles::Tall, 4)),
+            ([8192; 3], (MmaTiles::Tall, 1)),
             ([4093, 4099, 4111], (MmaTiles::Tall, 1)),
             // 198 tiles of 128 x 64 take two waves, 396 of 64 x 64 three shorter ones.
             ([1408, 1024, 1152], (MmaTiles::Square, 1)),
-            ([1664, 1024, 1024], (MmaTiles::Square, 9)),
+            ([1664, 1024, 1024], (MmaTiles::Large, 1)),
             ([1536; 3], (MmaTiles::Flat, 1)),
         ] {
             let (_, [slices, whole]) = slices(of, 1, 1024, &h200());
@@ -296,8 +300,7 @@ mod tests {
             ([2098, 4765, 3055], false, MmaTiles::Square),
             ([2001, 2001, 2001], false, MmaTiles::Tall),
         ] {
-            let tiles = tiles(of, 1, [1, of[0]], pairs, &h200());
-            assert_eq!(tiles, expected, "{of:?}");
+            assert_eq!(tiles(of, 1, [1, of[0]], pairs, &h200()), expected, "{of:?}");
         }
     }
 
@@ -306,11 +309,12 @@ mod tests {
     fn batches_have_smaller_tiles() {
         for (batch, side, expected) in [
             (4096, 32, MmaTiles::Small),
+            (3000, 24, MmaTiles::Small),
             // Less than a wave of larger tiles.
-            (2, 128, MmaTiles::Small),
+            (10, 128, MmaTiles::Small),
+            (2000, 48, MmaTiles::Square),
             (1024, 64, MmaTiles::Square),
             (512, 128, MmaTiles::Tall),
-            (938, 128, MmaTiles::Tall),
             (1000, 100, MmaTiles::Tall),
             (64, 512, MmaTiles::Tall),
         ] {
@@ -322,18 +326,21 @@ mod tests {
         }
     }
 
-    /// The same of batches whose matrices are not square, within 5 % of the fastest
-    /// (docs/log/2026-11-28-choice-of-batches.md).
+    /// The same of batches whose matrices are not square.
     #[test]
-    fn tiles_of_a_batch_follow_its_sides() {
+    fn one_small_side_is_not_enough_for_small_tiles() {
         for (batch, of, expected) in [
-            (2064, [56, 56, 24], MmaTiles::Slim),
-            (3332, [56, 100, 20], MmaTiles::Slim),
-            (9, [128, 1408, 128], MmaTiles::Flat),
-            (10, [384, 256, 128], MmaTiles::Flat),
-            (107, [9, 160, 560], MmaTiles::Flat),
-            (43, [72, 448, 88], MmaTiles::Small),
+            (8, [512, 128, 128], MmaTiles::Square),
+            (4348, [16, 8, 4704], MmaTiles::Square),
+            (3464, [24, 24, 184], MmaTiles::Square),
+            (2000, [64, 64, 16], MmaTiles::Square),
+            // Long sums, and few blocks.
             (500, [32, 1000, 32], MmaTiles::Small),
+            (100, [30, 300, 100], MmaTiles::Small),
+            (123, [24, 16, 88], MmaTiles::Small),
+            (60, [64, 256, 64], MmaTiles::Small),
+            (163, [18, 4, 66], MmaTiles::Small),
+            (37, [128, 128, 128], MmaTiles::Square),
         ] {
             let tiles = tiles(of, batch, [1, of[0]], true, &h200());
             assert_eq!(tiles, expected, "{batch} of {of:?}");
