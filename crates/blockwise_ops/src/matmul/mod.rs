@@ -260,7 +260,7 @@ pub static SLICED_COPY: Variant = Variant::new(
 .worth(|problem| is_one(problem) && vectors::need_copies(problem));
 
 /// Tensor cores multiply; for f64. Instances are [`MmaTiles`], the count is the slices' of the rows
-/// that are not [whole](Options::whole).
+/// that are not [whole](crate::operation::Options::whole).
 pub static MMA: Variant = Variant::new(
     "mma",
     "tensor cores multiply; for f64",

@@ -203,6 +203,7 @@ fn batches_take_what_was_measured() {
         (Type::F32, 8, [8, 2800, 1104], &FEW),
         (Type::F32, 100, [8, 48, 16], &FEW),
         (Type::F32, 76, [128, 128, 256], &SLICED),
+        (Type::F32, 64, [512; 3], &PIPELINED),
         (Type::F32, 11_026, [72, 72, 8], &SMALL),
         (Type::F32, 2712, [451, 18, 20], &SMALL),
         (Type::F32, 1783, [584, 24, 24], &SMALL),
