@@ -169,16 +169,16 @@ kernel!(
 );
 kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged);
 
-/// One product of the batch. As `policy` says, a warp has HIGH × WIDE
-/// multiplications in SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before
+/// One product of the batch. As `policy` says, a warp has HIGH × WIDE multiplications in
+/// SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before
 /// its first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of
 /// a slot.
 ///
 /// # Safety
-/// The operands have the sizes of their extents; there is such a product, and only the blocks of this
-/// layer of the grid write it. All threads of those blocks call this; a block has the
+/// The operands have the sizes of their extents; there is such a product, and only the blocks of
+/// this layer of the grid write it. All threads of those blocks call this; a block has the
 /// policy's threads along x and the shared memory of its stages. Where copies move pairs, inner
-/// extent and columns are even, and all three matrices are aligned to 16 bytes.
+/// extent and columns are even, and all matrices are aligned to 16 bytes.
 #[inline(always)]
 unsafe fn multiply<
     const HIGH: usize,

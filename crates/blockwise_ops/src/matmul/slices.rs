@@ -218,7 +218,7 @@ mod tests {
     use blockwise::Type;
     use kernels::matmul::slices::Cut;
 
-    /// Each row has the bits of the product in one slice, or of the one in so many slices.
+    /// The first rows have the bits of a product in one slice, the others those of one in several.
     #[test]
     fn rows_in_one_slice_and_in_several_are_those_of_either_product() {
         let device = Device::emulator();

@@ -103,7 +103,7 @@ fn time(
     let others = rows - whole;
     let [first, sliced] = [whole, others].map(|rows| policy.tiles(rows, cols) as f64);
     let resident = element.len() as f64;
-    // The time of an element with so many blocks on the multiprocessor.
+    // Nanoseconds of an element of the inner extent, by the blocks on a multiprocessor.
     let with = |blocks: f64| element[(blocks.ceil() as usize).clamp(1, element.len()) - 1];
     let [each, blocks] = [first, first + sliced * slices as f64].map(|all| all / multiprocessors);
     let full = (each / resident).ceil() - 1.0;
@@ -111,8 +111,8 @@ fn time(
     if left < FILLED * resident {
         return None;
     }
-    // The blocks that are left and the slices fill the places of the last round, if there is enough
-    // of both; else its time is that of one block among so many.
+    // In the last round slices take the places that long blocks leave. It ends when all are done,
+    // and not before a long block is.
     let last = left + sliced / multiprocessors;
     let together = last / resident * with(resident);
     let elements = full * with(resident) + together.max(with(last));
