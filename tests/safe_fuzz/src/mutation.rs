@@ -37,15 +37,19 @@ pub fn places() -> Vec<String> {
         let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{error}"));
         for file in entries.flatten().map(|entry| entry.path()) {
             let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}"));
-            let waits = |(_, line): &(usize, &str)| {
-                !line.trim_start().starts_with(['/', '#']) && line.contains(CALL)
-            };
-            let lines = text.lines().enumerate().filter(waits);
+            let lines = text.lines().enumerate().filter(|(_, line)| waits(line));
             found.extend(lines.map(|(index, _)| place(&file, index + 1)));
         }
     }
     found.sort();
     found
+}
+
+/// Whether the line's code waits: words of the compiler's errors and comments quote the call, too.
+fn waits(line: &str) -> bool {
+    let code = line.split(['"', '`']).next().unwrap_or_default();
+    let code = code.split("//").next().unwrap_or_default();
+    code.contains(CALL)
 }
 
 fn place(file: &Path, line: usize) -> String {
@@ -114,6 +118,21 @@ mod tests {
         let inlined = ".loc\t4 200 14  // a/src/thread.rs:200:14 @[ a/src/block/threads.rs:132:9 @[ a/src/block/ring.rs:72:15 @[ k.rs:5:1 ] ] ]";
         assert_eq!(waiting(inlined).as_deref(), Some("ring.rs:72"));
         assert_eq!(waiting(".loc\t3 7 1  // k.rs:7:1"), None);
+    }
+
+    #[test]
+    fn words_about_a_barrier_are_no_place() {
+        assert!(waits(
+            "        block.sync_threads(()); // `block.sync_threads(())`"
+        ));
+        for words in [
+            "    message = \"a block's barrier is `block.sync_threads(written)`\",",
+            "    /// The round ends with `block.sync_threads(loaded)`.",
+            "        self, // in a loop: tile = block.sync_threads(loaded);",
+            "    label = \"write: `block.sync_threads(())`\"",
+        ] {
+            assert!(!waits(words), "{words}");
+        }
     }
 
     #[test]

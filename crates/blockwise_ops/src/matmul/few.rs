@@ -198,8 +198,14 @@ pub(super) fn pays(problem: &Problem) -> bool {
             rows <= MOST_OF_F64 && (inner > SHORT_OF_F64 || inner > 1 && cols > MANY_OF_F64)
         }
         1..=thin::MOST_ROWS => inner > 1,
-        ..=EIGHT => bytes == 4 && (inner > ROWS_SHORT || inner > MANY_SHORT && cols >= MANY_COLS),
-        _ => bytes == 4 && rows <= few_rows::MOST_ROWS && inner > SIXTEEN_SHORT,
+        ..=EIGHT => {
+            let is_long = inner > ROWS_SHORT || inner > MANY_SHORT && cols >= MANY_COLS;
+            bytes == 4 && is_long && (cols > NARROW || inner <= ROWS_LONG)
+        }
+        _ => {
+            let is_wide = cols > SIXTEEN_COLS && inner.saturating_mul(cols) >= SIXTEEN_OF_B;
+            bytes == 4 && rows <= few_rows::MOST_ROWS && inner > SIXTEEN_SHORT && is_wide
+        }
     }
 }
 
@@ -250,11 +256,21 @@ const SHORT_ROW: usize = 32;
 const MANY_ROWS: usize = 20_000;
 /// By rows: the inner extent up to which other kernels are faster, for five to EIGHT rows, with few
 /// and with many columns, and for more rows: 8 × 80 × 128 takes 10.1 µs (`tiled` 7.5), 8 × 104 ×
-/// 12,920 11.2 (11.9), 16 × 200 × 304 15.3 (`sliced` 9.4), 16 × 984 × 816 11.6 (12.6).
+/// 12,920 11.2 (11.9), 16 × 200 × 304 15.3 (`sliced` 9.4).
 const ROWS_SHORT: usize = 96;
 const MANY_SHORT: usize = 48;
 const EIGHT: usize = 8;
 const SIXTEEN_SHORT: usize = 400;
+/// Up to NARROW columns, sums longer than ROWS_LONG of five to EIGHT rows are faster in tiles: too
+/// few blocks read B. 8 × 19,336 × 104 takes 26.7 µs (`sliced` 18.1), 8 × 700 × 256 9.7 (8.7), but 8
+/// × 5000 × 384 13.8 (15.3), 8 × 200 × 150 7.6 (8.4).
+const NARROW: usize = 256;
+const ROWS_LONG: usize = 512;
+/// More than EIGHT rows are faster in tiles unless B has more columns and this many elements: 16 ×
+/// 2000 × 256 takes 17.2 µs (`sliced` 9.8), 16 × 4000 × 700 20.6 (18.2), but 10 × 5684 × 601 16.9
+/// (21.6), 10 × 8000 × 1000 29.8 (33.3) (docs/log/2026-11-29-few-rows.md).
+const SIXTEEN_COLS: usize = 512;
+const SIXTEEN_OF_B: usize = 3 << 20;
 /// From nine columns on, the most rows: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 × 1000
 /// × 16 95 (61).
 const MOST_OF_MANY_COLS: usize = 4096;

@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     say!("  all       {:>6.1} s", start.elapsed().as_secs_f64());
     say!("  GPU: {}", cuda_tools::gpu::describe());
     say!("  output of each program: {}", folder.display());
-    let mut failures = summary(&ended, options.no_skips);
+    let mut failures = summary(&ended, options);
     failures.extend(shared.err().map(|error| error.to_string()));
     failures.extend(verified.err().map(|error| error.to_string()));
     #[cfg(target_os = "linux")]
@@ -166,7 +166,7 @@ fn compile_and_build(
 }
 
 /// Prints the results; returns the failures.
-fn summary(ended: &[Ended], no_skips: bool) -> Vec<String> {
+fn summary(ended: &[Ended], options: &Options) -> Vec<String> {
     let sum = |count: fn(&Ended) -> u32| ended.iter().map(count).sum::<u32>();
     say!(
         "  {} passed, {} failed, {} ignored",
@@ -188,14 +188,14 @@ fn summary(ended: &[Ended], no_skips: bool) -> Vec<String> {
         }
         for skip in outcome.avoidable_skips() {
             say!("  {name}: {skip}");
-            if no_skips {
+            if options.no_skips {
                 failures.push(format!("{name}: {skip}"));
             }
         }
         if !outcome.success {
             failures.push(name.clone());
         }
-        if let Some((text, fails)) = table::judge(name, outcome) {
+        if let Some((text, fails)) = table::judge(name, outcome, options.all) {
             say!("  {text}");
             failures.extend(fails.then_some(text));
         }

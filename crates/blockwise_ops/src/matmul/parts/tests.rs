@@ -120,7 +120,7 @@ fn the_plan_of_a_part_has_the_order_of_the_wholes() {
         "thin",
     ];
     assert!(
-        all.iter().all(|&of| families.get(of) > Some(&50)),
+        all.iter().all(|&of| families.get(of) > Some(&30)),
         "{families:?}"
     );
     assert!(otherwise > 3000, "{otherwise}");
