@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     say!("  all       {:>6.1} s", start.elapsed().as_secs_f64());
     say!("  GPU: {}", cuda_tools::gpu::describe());
     say!("  output of each program: {}", folder.display());
-    let mut failures = summary(&ended, options);
+    let mut failures = summary(&ended, &options);
     failures.extend(shared.err().map(|error| error.to_string()));
     failures.extend(verified.err().map(|error| error.to_string()));
     #[cfg(target_os = "linux")]
