@@ -38,8 +38,8 @@ pub(crate) fn expected(name: &str) -> f64 {
     known.map_or(1.0, |known| known.seconds)
 }
 
-/// What to say about the time of a program, and whether it counts as a failure. With `all` there is
-/// no limit: that is where long sweeps belong.
+/// What to say about the time of a program, and whether it counts as a failure. `test --all` has no
+/// limit: long sweeps belong there.
 pub(crate) fn judge(name: &str, outcome: &Outcome, all: bool) -> Option<(String, bool)> {
     let has_reason = known().any(|known| known.name == name && !known.reason.is_empty());
     if outcome.cpu <= LONG || has_reason || all {

@@ -148,6 +148,24 @@ fn b_is_copied_where_vectors_save_more() {
     }
 }
 
+/// Too few blocks of `few_rows` would read B.
+#[test]
+fn narrow_products_of_more_than_four_rows_go_in_tiles() {
+    for shape in [
+        [8, 19_336, 104],
+        [5, 9000, 40],
+        [8, 700, 256],
+        [6, 600, 120],
+        [16, 2000, 256],
+        [16, 800, 128],
+        [12, 5001, 101],
+        [9, 12_544, 512],
+        [16, 4000, 700],
+    ] {
+        assert_eq!(chosen(Type::F32, shape).0, &SLICED, "{shape:?}");
+    }
+}
+
 #[test]
 fn few_rows_or_columns_go_without_tiles() {
     for (ty, shape, slices) in [
@@ -182,11 +200,6 @@ fn few_rows_or_columns_go_without_tiles() {
         (Type::F32, [9984, 16, 15]),
         (Type::F32, [20_000, 1000, 16]),
         (Type::F32, [16, 20, 3000]),
-        (Type::F32, [8, 19_336, 104]),
-        (Type::F32, [8, 700, 256]),
-        (Type::F32, [16, 2000, 256]),
-        (Type::F32, [9, 12_544, 512]),
-        (Type::F32, [16, 4000, 700]),
         (Type::F32, [17, 4000, 17]),
         (Type::F64, [5, 3104, 53]),
         (Type::F64, [3, 6579, 81]),
