@@ -88,6 +88,12 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[17, 40, 13]).by(FEW).counting(2).capped(1),
     Case::of(&[6, 260, 16]).by(FEW).counting(1),
     Case::of(&[17, 0, 3]).by(FEW).counting(2),
+    // Runs of rows, the last one cut: a ring of stages that goes round, whole rows of eight columns
+    // and of sixteen, and batches.
+    Case::of(&[3001, 141, 6]).by(FEW).counting(1).capped(1),
+    Case::of(&[3010, 40, 16]).by(FEW).counting(2).capped(2),
+    Case::of(&[3070, 36, 8]).by(FEW).counting(1).spare(),
+    Case::of(&[50, 65, 19, 9]).by(FEW).counting(2).capped(2),
     // More steps than the ring of any tile of `mma` has stages, in pairs and element by element.
     Case::of(&[35, 170, 66]).by(&["mma"]).counting(1).capped(1),
     Case::of(&[34, 171, 33]).by(&["mma"]).counting(1).capped(1),

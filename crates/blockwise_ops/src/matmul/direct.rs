@@ -89,8 +89,20 @@ pub(super) fn is_faster(of: [usize; 3]) -> bool {
     let [rows, inner, cols] = of;
     let problem = Problem::new(Type::F64, &[rows, inner, cols]);
     let thin = rows.min(cols) <= THIN && inner > THIN_INNER && is_direct(&problem);
-    thin && !reads_twice(of) && !slices_start_early(of)
+    thin && !reads_twice(of) && !slices_start_early(of) && !has_long_rows(of)
 }
+
+/// Whether `mma` is faster because C has few rows and many columns: 13 × 567 × 11,619 takes it 22.2
+/// µs (23.6), 8 × 300 × 4000 8.4 (9.4), but 5 × 567 × 11,619, which has no pairs, 26.2 (22.9).
+fn has_long_rows([rows, inner, cols]: [usize; 3]) -> bool {
+    let is_paired = inner.is_multiple_of(2) && cols.is_multiple_of(2);
+    let [long, short] = [rows > NARROW, rows > FEWEST && is_paired];
+    cols >= MANY_COLS && (long && (is_paired || inner < LONG_SUM) || short && inner <= SHORT_SUM)
+}
+/// More rows than those that [`few`](super::few) has.
+const FEWEST: usize = 4;
+const SHORT_SUM: usize = 512;
+const MANY_COLS: usize = 2048;
 
 /// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
 /// elements, long sums, and a C of few tiles, but not of very few. 456 × 3328 × 8 takes it 9.4 µs
