@@ -67,8 +67,8 @@ pub const fn shared_bytes(wide: usize) -> usize {
 ///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each block's rows of each
 ///   product, 0 before and after; both are empty with one slice.
-/// - `wide`: columns with the padding, one of [`WIDTHS`]. The order of a sum depends on it and on
-///   the slices.
+/// - `wide`: columns with the padding, one of [`WIDTHS`]. The order of a sum depends on the slices
+///   alone.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`shared_bytes`]

@@ -181,7 +181,7 @@ const fn most_cols(bytes: usize) -> usize {
 
 /// Whether it is the fastest kernel for a single product, or close to it (H100;
 /// docs/log/2026-11-26-products.md).
-pub(super) fn pays(problem: &Problem) -> bool {
+pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
     let (of, bytes) = (extents(problem), problem.ty.bytes());
     let [rows, inner, cols] = of;
     if problem.extents[3] != 1 || of.contains(&0) || !is_few(problem) {
@@ -194,7 +194,7 @@ pub(super) fn pays(problem: &Problem) -> bool {
     if bytes == 8 && by_columns && cols > 1 && in_tiles {
         return false;
     }
-    if by_narrow(of, 1, bytes) {
+    if by_narrow(of, 1, bytes, device.multiprocessors_to_fill() as usize) {
         return true;
     }
     if by_columns {
@@ -243,7 +243,7 @@ pub(super) fn fastest(
 ) -> (Division, usize) {
     let [rows, inner, cols] = of;
     let at_once = device.multiprocessors_to_fill() as usize;
-    if by_narrow(of, batch, bytes) {
+    if by_narrow(of, batch, bytes, at_once) {
         return in_runs(of, batch, at_once);
     }
     if by_columns(of, batch, bytes) {
@@ -323,14 +323,15 @@ fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bo
 }
 
 /// Whether to compute five to sixteen columns of f32 in [`narrow`], whose blocks want HIGH rows
-/// each, and enough of them: 4096 × 72 × 8 takes 6.7 µs (`few_cols` 7.8), 17,240 × 304 × 16 18.9
+/// each, and for `at_once` multiprocessors enough of them: 4096 × 72 × 8 takes 6.7 µs (`few_cols` 7.8), 17,240 × 304 × 16 18.9
 /// (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 × 1000 × 8 11.9 (`few_cols` 8.5).
-fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bool {
-    let is_high = rows > narrow::HIGH / 2 && rows.saturating_mul(batch) >= ALL_ROWS;
+fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize, at_once: usize) -> bool {
+    let is_high = rows > narrow::HIGH / 2 && rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once;
     let is_narrow = (NARROWEST..=most_cols(4)).contains(&cols);
     bytes == 4 && is_narrow && is_high && inner > SHORT_OF_NARROW
 }
-const ALL_ROWS: usize = 3000;
+/// The fewest rows of all products, for each multiprocessor.
+const ROWS_OF_EACH: usize = 22;
 const NARROWEST: usize = 5;
 /// [`short`](super::short) has inner extents up to this.
 const SHORT_OF_NARROW: usize = short::DEEPEST;
@@ -441,7 +442,7 @@ fn columns(
     // four and 7.5 in teams of eight.
     let many = rows.saturating_mul(batch) > 16 * at_once;
     let each = match many && !packs {
-        true if batch == 1 || cols == 1 => 16,
+        true if batch == 1 => 16,
         // 24 times 152 × 3928 × 8: 52.4 µs with 64 threads, 56.4 with 128.
         true => 32,
         false => 3,
@@ -470,4 +471,16 @@ fn columns(
     let wanted = blocks * at_once / groups.max(1);
     let slices = wanted.min(inner / shortest).clamp(1, MOST_SLICES);
     (Division::Columns { team, packs }, slices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Division;
+    use crate::matmul::cases::NARROW;
+
+    #[test]
+    fn cases_name_the_instances_of_narrow() {
+        let of = [8, 16].map(|wide| Division::Narrow { wide }.instance());
+        assert_eq!(of, NARROW.map(Some));
+    }
 }
