@@ -289,8 +289,9 @@ const ROWS_LONG: usize = 512;
 /// (21.6), 10 × 8000 × 1000 29.8 (33.3) (docs/log/2026-11-29-few-rows.md).
 const SIXTEEN_COLS: usize = 512;
 const SIXTEEN_OF_B: usize = 3 << 20;
-/// From nine columns on, the most elements of A: f32 1712 × 5056 × 16 takes 51.7 µs, `sliced` 34.
-const MOST_OF_A: usize = 1 << 22;
+/// From nine columns on, the most elements of A: f32 1000 × 1000 × 16 takes 11.3 µs, `sliced` 10.4,
+/// 1000 × 280 × 16 7.8 and 9.3, 200 × 5000 × 16 13.1 and 11.2.
+const MOST_OF_A: usize = 700_000;
 /// The columns and elements of B from which on [`few_rows`] is faster for three and four rows of
 /// f32 too, compared with [`thin`] in groups of 128 bytes: 4 × 2063 × 5416 takes 24.6 µs (29.7),
 /// but 2 × 4096 × 4096 38.3 (37.3).
