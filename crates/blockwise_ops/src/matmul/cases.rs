@@ -102,6 +102,7 @@ pub(super) static CASES: &[Case] = &[
     runs(&[130, 168, 16], 16).counting(1).capped(1),
     runs(&[70, 197, 3], 16).counting(2).capped(1),
     runs(&[131, 36, 8], 8).counting(2).spare(),
+    runs(&[67, 70, 5], 8).counting(3).capped(1),
     runs(&[3, 65, 19, 9], 16).counting(2).capped(1),
     // More steps than the ring of any tile of `mma` has stages, in pairs and element by element.
     Case::of(&[35, 170, 66]).by(&["mma"]).counting(1).capped(1),
