@@ -11,6 +11,7 @@ pub mod fold;
 mod hopper;
 pub mod mma;
 pub mod naive;
+pub mod narrow;
 pub mod pipelined;
 pub mod pitched;
 pub mod policy;

@@ -163,6 +163,7 @@ fn of_case(
     let options = Options {
         grid_cap: case.grid_cap,
         threads: case.threads,
+        instance: case.instance,
         count: NonZeroU32::new(case.count),
         whole: case.whole,
         ..Options::of(variant)

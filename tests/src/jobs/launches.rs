@@ -12,7 +12,7 @@ use super::Job;
 use super::replayed::{Is, is, judged, parameters, replayed, text};
 use crate::data::random_bits;
 
-/// Every instance of a variant that fits, and every launch of each.
+/// Every instance of a variant that fits, or the one asked for, and every launch of each.
 pub(super) fn of_variant(
     device: &Device,
     of: &'static Operation,
@@ -25,7 +25,11 @@ pub(super) fn of_variant(
         .map(|(at, shape)| numbers(41 + at as u64, posed.problem.ty, shape))
         .collect();
     let (mut plans, mut jobs) = (Vec::new(), Vec::new());
-    for instance in options.kernel.map_or_else(Vec::new, instances) {
+    let all = match options.instance {
+        None => options.kernel.map_or_else(Vec::new, instances),
+        asked => vec![asked],
+    };
+    for instance in all {
         let options = Options {
             instance,
             ..*options

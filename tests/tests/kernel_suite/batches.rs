@@ -42,6 +42,7 @@ const THIN: u8 = 7;
 const FEW_ROWS: u8 = 25;
 const FEW_COLS: u8 = 29;
 const FEW_COLS_BY_PACKS: u8 = 35;
+const NARROW: [u8; 2] = [38, 39];
 
 fn batch<T: Precision + Draw>(seed: u64, of: usize, rows: usize, cols: usize) -> Array3<T> {
     let all = matrix::<T>(seed, of * rows, cols);
@@ -124,6 +125,8 @@ fn every_shape_in_every_tile() {
                     (rows <= 16, FEW_ROWS, false),
                     (cols <= 16, FEW_COLS, cols <= 4),
                     (cols == 1 && inner % 4 == 0, FEW_COLS_BY_PACKS, true),
+                    (cols <= 8, NARROW[0], false),
+                    (cols <= 16, NARROW[1], false),
                 ] {
                     // Products that share B are one, of more rows.
                     let fits = fits && sides[1] == products;

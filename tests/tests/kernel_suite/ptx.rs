@@ -189,6 +189,8 @@ fn table() -> BTreeMap<String, Expected> {
         let direct = Expected::new(17, 4).fixed(4).dynamic();
         add(format!("matmul_direct_{tiles}_f64"), direct);
     }
+    let narrow = Expected::new(15, 12).fixed(4).dynamic();
+    add("matmul_narrow_f32".into(), narrow);
     let rows = Expected::new(15, 24).fixed(4).dynamic();
     add("matmul_few_rows_f32".into(), rows);
     for t in ["f32", "f64"] {

@@ -18,6 +18,14 @@ const SMALL: &[&str] = &["small"];
 /// Few rows or columns.
 const FEW: &[&str] = &["few"];
 
+/// By `narrow`, with columns padded to `wide`: instances of `few`.
+const fn runs(sizes: &'static [usize], wide: usize) -> Case {
+    Case::of(sizes)
+        .by(FEW)
+        .instance(NARROW[(wide > 8) as usize])
+}
+pub(super) const NARROW: [u8; 2] = [38, 39];
+
 pub(super) static CASES: &[Case] = &[
     Case::of(&[33, 40, 18]).by(WHOLE).capped(1),
     Case::of(&[18, 35, 33]).by(WHOLE),
@@ -88,6 +96,14 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[17, 40, 13]).by(FEW).counting(2).capped(1),
     Case::of(&[6, 260, 16]).by(FEW).counting(1),
     Case::of(&[17, 0, 3]).by(FEW).counting(2),
+    // Runs of rows, the last one cut: a ring of stages that goes round, whole rows of eight columns
+    // and of sixteen, and batches.
+    runs(&[150, 197, 6], 8).counting(1).capped(1),
+    runs(&[130, 168, 16], 16).counting(1).capped(1),
+    runs(&[70, 197, 3], 16).counting(2).capped(1),
+    runs(&[131, 36, 8], 8).counting(2).spare(),
+    runs(&[67, 70, 5], 8).counting(3).capped(1),
+    runs(&[3, 65, 19, 9], 16).counting(2).capped(1),
     // More steps than the ring of any tile of `mma` has stages, in pairs and element by element.
     Case::of(&[35, 170, 66]).by(&["mma"]).counting(1).capped(1),
     Case::of(&[34, 171, 33]).by(&["mma"]).counting(1).capped(1),
@@ -216,4 +232,6 @@ pub(super) static EDGES: &[&[usize]] = &[
     &[1, 3, 15, 65, 36],
     &[4, 33, 67, 1],
     &[2, 127, 9, 3],
+    // Enough rows for `narrow`.
+    &[23, 129, 18, 9],
 ];

@@ -64,7 +64,7 @@ pub(super) fn kernel(
     most: usize,
     device: &DeviceProperties,
 ) -> &'static Variant {
-    if few::pays(problem) {
+    if few::pays(problem, device) {
         return &FEW;
     }
     if short::pays(problem) {

@@ -89,15 +89,27 @@ pub(super) fn is_faster(of: [usize; 3]) -> bool {
     let [rows, inner, cols] = of;
     let problem = Problem::new(Type::F64, &[rows, inner, cols]);
     let thin = rows.min(cols) <= THIN && inner > THIN_INNER && is_direct(&problem);
-    thin && !reads_twice(of) && !slices_start_early(of)
+    thin && !reads_slowly(of) && !slices_start_early(of) && !has_long_rows(of)
 }
+
+/// Whether `mma` is faster because C has few rows and many columns: 13 × 567 × 11,619 takes it 22.2
+/// µs (23.6), 8 × 300 × 4000 8.4 (9.4), but 5 × 567 × 11,619, which has no pairs, 26.2 (22.9).
+fn has_long_rows([rows, inner, cols]: [usize; 3]) -> bool {
+    let is_paired = is_paired(inner, cols);
+    let [long, short] = [rows > NARROW, rows > FEWEST && is_paired];
+    cols >= MANY_COLS && (long && (is_paired || inner < LONG_SUM) || short && inner <= SHORT_SUM)
+}
+/// More rows than those that [`few`](super::few) has.
+const FEWEST: usize = 4;
+const SHORT_SUM: usize = 512;
+const MANY_COLS: usize = 2048;
 
 /// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
 /// elements, long sums, and a C of few tiles, but not of very few. 456 × 3328 × 8 takes it 9.4 µs
 /// (10.8), but 17,880 × 624 × 8 36.5 (32.6), and 8 × 5368 × 3424 at an odd address 55.1 (49.2).
 /// 1000 × 300 × 2 and 50 × 2000 × 2 were not compared.
 fn slices_start_early([rows, inner, cols]: [usize; 3]) -> bool {
-    let is_paired = inner.is_multiple_of(2) && cols.is_multiple_of(2);
+    let is_paired = is_paired(inner, cols);
     let tiles = DirectTiles::Small.count(rows, cols);
     is_paired && FEW_TILES.contains(&tiles) && inner >= LONG_SUM
 }
@@ -105,9 +117,26 @@ const FEW_TILES: RangeInclusive<usize> = 16..=128;
 const LONG_SUM: usize = 900;
 
 /// Whether its fastest tiles, eight columns wide, would read A twice, and A is too large for the
-/// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75).
-fn reads_twice([rows, inner, cols]: [usize; 3]) -> bool {
-    (NARROW + 1..=THIN).contains(&cols) && rows.saturating_mul(inner) > CACHED
+/// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75), 4096 × 72 × 16 7.5 (6.7). Once, `mma` reads a
+/// large A faster in pairs: 17,240 × 5000 × 8 takes 238 µs (175), 4096 × 280 × 8 9.6 (9.3).
+fn reads_slowly([rows, inner, cols]: [usize; 3]) -> bool {
+    let (a, is_paired) = (rows.saturating_mul(inner), is_paired(inner, cols));
+    match cols {
+        0..=MOST_OF_FEW | THIN_AND_MORE.. => false,
+        ..=NARROW => is_paired && a >= LARGE,
+        _ if is_paired => a > CACHED_PAIRS,
+        _ => a > CACHED,
+    }
+}
+const LARGE: usize = 1 << 24;
+const CACHED_PAIRS: usize = 250_000;
+/// Columns that [`few`](super::few) has, and those that are no thin product's.
+const MOST_OF_FEW: usize = 4;
+const THIN_AND_MORE: usize = THIN + 1;
+
+/// Whether copies of `mma` move two elements, wherever the operands begin at 16 bytes.
+fn is_paired(inner: usize, cols: usize) -> bool {
+    inner.is_multiple_of(2) && cols.is_multiple_of(2)
 }
 
 /// `direct` is faster if the shorter side of C is at most THIN and the inner extent above
@@ -176,7 +205,7 @@ pub(super) fn time_of(
     let [rows, inner, cols] = of;
     let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
     let pays = match batch {
-        1 => !reads_twice(of),
+        1 => !reads_slowly(of),
         _ => rows.min(cols) <= NARROW_OF_BATCH,
     };
     (pays && is_direct(&problem)).then(|| fastest(of, batch, None, None, most, device).0)

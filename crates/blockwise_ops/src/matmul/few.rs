@@ -3,7 +3,7 @@
 
 use blockwise::DeviceProperties;
 use kernels::matmul::slices::MOST_SLICES;
-use kernels::matmul::{anywhere, few_cols, few_rows, thin};
+use kernels::matmul::{anywhere, few_cols, few_rows, narrow, short, thin};
 
 use super::extents;
 use super::vectors::lanes;
@@ -22,6 +22,8 @@ pub(super) enum Division {
     Rows,
     /// Few columns: a team of threads shares a row of A, of which each loads packs or elements.
     Columns { team: usize, packs: bool },
+    /// Five to sixteen columns of many rows, padded to `wide`.
+    Narrow { wide: usize },
 }
 
 /// A launch, without its slices.
@@ -62,6 +64,7 @@ impl Division {
         let thin = LANES.into_iter().flat_map(with);
         thin.chain([Self::Rows])
             .chain([false, true].into_iter().flat_map(columns))
+            .chain(narrow::WIDTHS.map(|wide| Self::Narrow { wide }))
     }
 
     /// Its number among the instances of [`FEW`](super::FEW).
@@ -94,6 +97,7 @@ impl Division {
                 let whole = cols <= 1 && inner.is_multiple_of(lanes(bytes));
                 cols <= most_cols(bytes) && few_cols::divides(team, cols) && (whole || !packs)
             }
+            Self::Narrow { wide } => bytes == 4 && cols <= wide,
         }
     }
 
@@ -134,8 +138,19 @@ impl Division {
                     shared_bytes: 0,
                 }
             }
+            Self::Narrow { wide } => Few {
+                which: [5, width(wide) as u8],
+                groups: rows.div_ceil(narrow::HIGH),
+                block: [narrow::THREADS, 1],
+                shared_bytes: narrow::shared_bytes(wide),
+            },
         }
     }
+}
+
+/// Which of [`narrow::WIDTHS`] the least is that has as many columns.
+fn width(cols: usize) -> usize {
+    narrow::WIDTHS.iter().filter(|&&wide| wide < cols).count()
 }
 
 /// The most columns of B that a group of up to four rows reads.
@@ -166,7 +181,7 @@ const fn most_cols(bytes: usize) -> usize {
 
 /// Whether it is the fastest kernel for a single product, or close to it (H100;
 /// docs/log/2026-11-26-products.md).
-pub(super) fn pays(problem: &Problem) -> bool {
+pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
     let (of, bytes) = (extents(problem), problem.ty.bytes());
     let [rows, inner, cols] = of;
     if problem.extents[3] != 1 || of.contains(&0) || !is_few(problem) {
@@ -179,6 +194,9 @@ pub(super) fn pays(problem: &Problem) -> bool {
     if bytes == 8 && by_columns && cols > 1 && in_tiles {
         return false;
     }
+    if by_narrow(of, 1, bytes, device.multiprocessors_to_fill() as usize) {
+        return true;
+    }
     if by_columns {
         // With shorter rows of A, most lanes have nothing to do. With more than eight columns, many
         // rows read B from the L1 cache too often.
@@ -187,10 +205,7 @@ pub(super) fn pays(problem: &Problem) -> bool {
             1 => inner > 8 || many,
             2..=4 => inner > SHORT_ROW || many,
             5..=8 => inner > SHORT_ROW,
-            _ => {
-                let is_small = rows.saturating_mul(inner) <= MOST_OF_A;
-                inner > SHORT_ROW && rows <= MOST_OF_MANY_COLS && is_small
-            }
+            _ => inner > SHORT_ROW && rows.saturating_mul(inner) <= MOST_OF_A,
         };
     }
     match rows {
@@ -228,6 +243,9 @@ pub(super) fn fastest(
 ) -> (Division, usize) {
     let [rows, inner, cols] = of;
     let at_once = device.multiprocessors_to_fill() as usize;
+    if by_narrow(of, batch, bytes, at_once) {
+        return in_runs(of, batch, at_once);
+    }
     if by_columns(of, batch, bytes) {
         return columns(of, batch, bytes, at_once);
     }
@@ -271,11 +289,9 @@ const ROWS_LONG: usize = 512;
 /// (21.6), 10 × 8000 × 1000 29.8 (33.3) (docs/log/2026-11-29-few-rows.md).
 const SIXTEEN_COLS: usize = 512;
 const SIXTEEN_OF_B: usize = 3 << 20;
-/// From nine columns on, the most rows: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 × 1000
-/// × 16 95 (61).
-const MOST_OF_MANY_COLS: usize = 4096;
-/// And the most elements of A: f32 1712 × 5056 × 16 takes 51.7 µs, `sliced` 34.
-const MOST_OF_A: usize = 1 << 22;
+/// From nine columns on, the most elements of A: f32 1000 × 1000 × 16 takes 11.3 µs, `sliced` 10.4,
+/// 1000 × 280 × 16 7.8 and 9.3, 200 × 5000 × 16 13.1 and 11.2.
+const MOST_OF_A: usize = 700_000;
 /// The columns and elements of B from which on [`few_rows`] is faster for three and four rows of
 /// f32 too, compared with [`thin`] in groups of 128 bytes: 4 × 2063 × 5416 takes 24.6 µs (29.7),
 /// but 2 × 4096 × 4096 38.3 (37.3).
@@ -306,6 +322,35 @@ fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bo
     };
     cols <= most_cols(bytes) && (cols == 1 || rows > thin::MOST_ROWS || columns_of_few_rows)
 }
+
+/// Whether to compute five to sixteen columns of f32 in [`narrow`], whose blocks want HIGH rows
+/// each, and for `at_once` multiprocessors enough of them: 4096 × 72 × 8 takes 6.7 µs (`few_cols` 7.8), 17,240 × 304 × 16 18.9
+/// (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 × 1000 × 8 11.9 (`few_cols` 8.5).
+fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize, at_once: usize) -> bool {
+    let is_high = rows > narrow::HIGH / 2 && rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once;
+    let is_narrow = (NARROWEST..=most_cols(4)).contains(&cols);
+    bytes == 4 && is_narrow && is_high && inner > SHORT_OF_NARROW
+}
+/// The fewest rows of all products, for each multiprocessor.
+const ROWS_OF_EACH: usize = 22;
+const NARROWEST: usize = 5;
+/// [`short`](super::short) has inner extents up to this.
+const SHORT_OF_NARROW: usize = short::DEEPEST;
+
+/// Many rows.
+fn in_runs([rows, inner, cols]: [usize; 3], batch: usize, at_once: usize) -> (Division, usize) {
+    let groups = rows.div_ceil(narrow::HIGH).saturating_mul(batch);
+    let most = |blocks: usize, shortest: usize| {
+        let slices = blocks * at_once / groups.max(1);
+        slices.min(inner / shortest)
+    };
+    // Two blocks a multiprocessor, and four if sums are long: 9000 × 5000 × 16 takes 135 µs in one.
+    let slices = most(2, NARROW_SLICE).max(most(4, 4 * NARROW_SLICE));
+    let wide = narrow::WIDTHS[width(cols)];
+    (Division::Narrow { wide }, slices.clamp(1, MOST_SLICES))
+}
+/// The fewest elements of such a slice.
+const NARROW_SLICE: usize = 256;
 
 /// One to four rows.
 fn rows_thin(
@@ -427,4 +472,16 @@ fn columns(
     let wanted = blocks * at_once / groups.max(1);
     let slices = wanted.min(inner / shortest).clamp(1, MOST_SLICES);
     (Division::Columns { team, packs }, slices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Division;
+    use crate::matmul::cases::NARROW;
+
+    #[test]
+    fn cases_name_the_instances_of_narrow() {
+        let of = [8, 16].map(|wide| Division::Narrow { wide }.instance());
+        assert_eq!(of, NARROW.map(Some));
+    }
 }

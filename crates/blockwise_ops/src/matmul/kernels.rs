@@ -2,8 +2,8 @@
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    direct, few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, short,
-    sliced, slices, small, split, tensor, thin, tiled,
+    direct, few_cols, few_rows, fold, mma, naive, narrow, pipelined, pitched, policy,
+    register_tile, short, sliced, slices, small, split, tensor, thin, tiled,
 };
 use kernels::raw;
 
@@ -341,7 +341,8 @@ pub(super) static DIRECT: &[Kernel] = direct! {
 };
 
 /// By code: up to four rows, by how many threads share a row of B, and the same by packs of B; up
-/// to sixteen, by elements and by packs; few columns, by their team, and the same by packs of A.
+/// to sixteen, by elements and by packs; few columns, by their team, and the same by packs of A; of
+/// many rows, by the padding.
 pub(super) static FEW: &[Kernel] = &[
     few!(F32 f32, [0, 0], thin::matmul_thin<f32>, 8, 0),
     few!(F32 f32, [0, 1], thin::matmul_thin<f32>, 16, 0),
@@ -389,6 +390,8 @@ pub(super) static FEW: &[Kernel] = &[
     few!(F64 f64, [4, 3], few_cols::matmul_few_cols<f64>, TEAMS[3], 1),
     few!(F64 f64, [4, 4], few_cols::matmul_few_cols<f64>, TEAMS[4], 1),
     few!(F64 f64, [4, 5], few_cols::matmul_few_cols<f64>, TEAMS[5], 1),
+    few!(F32 f32, [5, 0], narrow::matmul_narrow_f32, narrow::WIDTHS[0]),
+    few!(F32 f32, [5, 1], narrow::matmul_narrow_f32, narrow::WIDTHS[1]),
 ];
 
 /// Kernels that take the elements, the extents of each product, and how a block takes several.

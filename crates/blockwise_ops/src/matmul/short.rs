@@ -37,9 +37,9 @@ const fn of_batch(bytes: usize) -> [f64; 4] {
     }
 }
 /// The bytes of C from which on `mma` is faster for doubles in pairs and an inner extent above
-/// [`MIDDLE`]: 10,000 × 16 × 1000 takes it 29.6 µs, and 36 here; 2048 × 16 × 2048 15.6 and 18.7,
-/// 1024 × 16 × 1024 7.6 and 7.2.
-const TENSOR: usize = 30_000_000;
+/// [`MIDDLE`]: 17,000 × 16 × 1000 takes it 45.9 µs, and 58.1 here; 7448 × 16 × 328 12.6 and 14.0,
+/// 7448 × 14 × 104 7.8 and 8.3, 1000 × 16 × 104 5.7 and 5.4.
+const TENSOR: usize = 6_000_000;
 
 /// Whether the kernel can compute the products.
 pub(super) fn is_short(problem: &Problem) -> bool {
@@ -182,7 +182,10 @@ mod tests {
             (Type::F64, 1, [17_679, 16, 367], true),
             (Type::F64, 1, [5280, 11, 104], true),
             (Type::F64, 1, [10_000, 16, 1000], false),
-            (Type::F64, 1, [1024, 16, 1024], true),
+            (Type::F64, 1, [1000, 16, 104], true),
+            (Type::F64, 1, [7448, 16, 328], false),
+            (Type::F64, 1, [7448, 16, 327], true),
+            (Type::F64, 1, [7448, 12, 328], true),
             (Type::F32, 591, [23, 6, 3807], false),
         ] {
             assert_eq!(

@@ -309,6 +309,8 @@ pub struct Case {
     pub spare: bool,
     /// Threads of a block, where the variant leaves them open.
     pub threads: Option<u32>,
+    /// Which of the variant's instances: `None` lets it choose.
+    pub instance: Option<u8>,
     /// What the variant counts: 0 lets it choose.
     pub count: u32,
     /// Of a product in slices, the first rows that are in one.
@@ -326,8 +328,18 @@ impl Case {
             grid_cap: None,
             spare: false,
             threads: None,
+            instance: None,
             count: 0,
             whole: None,
+        }
+    }
+
+    /// The same by this instance of the variants.
+    #[must_use]
+    pub const fn instance(self, instance: u8) -> Self {
+        Self {
+            instance: Some(instance),
+            ..self
         }
     }
 

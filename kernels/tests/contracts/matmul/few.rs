@@ -3,14 +3,15 @@
 use cuda_std::launch::Shape;
 use kernels::matmul::few_cols::{self, matmul_few_cols};
 use kernels::matmul::few_rows::{self, matmul_few_rows};
+use kernels::matmul::narrow::{self, matmul_narrow_f32};
 use kernels::matmul::slices::MOST_SLICES;
 use kernels::matmul::thin::matmul_thin;
 
 use super::super::support::Buffer;
 use super::super::{Device, Error, behind, memory, refused, shape, starts};
 
-/// A product with few rows or columns: 2 × 6 and 6 × 8, 5 × 6 and 6 × 8, or 5 × 6 and 6 × 2, in two
-/// slices.
+/// A product with few rows or columns: 2 × 6 and 6 × 8, 5 × 6 and 6 × 8, 5 × 6 and 6 × 2, or 65 × 6
+/// and 6 × 5, in two slices.
 struct Few {
     a: Buffer<f32>,
     b: Buffer<f32>,
@@ -21,7 +22,7 @@ struct Few {
     slices: usize,
     /// Matrices of A, and of B and C.
     batch: [usize; 2],
-    /// What the kernel calls `across` or `team`.
+    /// What the kernel calls `across`, `team` or `wide`.
     number: usize,
     packs: usize,
     shape: Shape,
@@ -63,7 +64,7 @@ impl Few {
 }
 
 macro_rules! few {
-    ($handle:ty $(, $number:ident)?) => {
+    ($handle:ty $(, $number:ident)*) => {
         |mut of: Few| -> Result<(), Error> {
             let [rows, inner, cols] = of.extents;
             let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
@@ -79,8 +80,7 @@ macro_rules! few {
                 of.slices,
                 of.batch[0],
                 of.batch[1],
-                $(of.$number,)?
-                of.packs,
+                $(of.$number,)*
             )
         }
     };
@@ -100,10 +100,13 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
             shape([2, 1, 2], [few_cols::THREADS, 1, 1]),
         )
     };
-    let (by_thin, by_rows, by_cols) = (
-        few!(matmul_thin<f32>, number),
-        few!(matmul_few_rows<f32>),
-        few!(matmul_few_cols<f32>, number),
+    let in_runs = |bytes: usize| shape([2, 1, 2], [narrow::THREADS, 1, 1]).shared(bytes as u32);
+    let runs = || Few::of([65, 6, 5], 8, 2, in_runs(narrow::shared_bytes(8)));
+    let (by_thin, by_rows, by_cols, by_runs) = (
+        few!(matmul_thin<f32>, number, packs),
+        few!(matmul_few_rows<f32>, packs),
+        few!(matmul_few_cols<f32>, number, packs),
+        few!(matmul_narrow_f32, number),
     );
     fn each(good: &dyn Fn() -> Few, start: &dyn Fn(Few) -> Result<(), Error>) {
         starts(start(good()));
@@ -158,6 +161,29 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     each(&thin, &by_thin);
     each(&rows, &by_rows);
     each(&cols, &by_cols);
+    each(&runs, &by_runs);
+    for wide in [0, 4, 24, 32] {
+        let mut of = runs();
+        of.number = wide;
+        refused(by_runs(of), "wide");
+    }
+    refused(by_runs(runs().with(|of| of.number = 16)), "shared_bytes");
+    let wide = || Few::of([65, 6, 9], 16, 2, in_runs(narrow::shared_bytes(16)));
+    starts(by_runs(wide()));
+    refused(by_runs(wide().with(|of| of.number = 8)), "cols <= wide");
+    refused(
+        by_runs(Few::of([65, 6, 17], 16, 2, wide().shape)),
+        "cols <= wide",
+    );
+    let little = in_runs(narrow::shared_bytes(8) - 1);
+    refused(
+        by_runs(Few {
+            shape: little,
+            ..runs()
+        }),
+        "shared_bytes",
+    );
+    refused(by_runs(runs().with(|of| of.shape.block.x = 64)), "block.x");
     let five = Few::of([5, 6, 8], 16, 1, thin().shape);
     refused(by_thin(five), "rows <= MOST_ROWS");
     for (number, packs) in [(12, 0), (0, 0), (4, 0), (128, 0), (256, 1), (2, 1)] {

@@ -1,7 +1,7 @@
 //! How long batches of products of few rows or columns take.
 
 use blockwise::DeviceProperties;
-use kernels::matmul::few_rows;
+use kernels::matmul::{few_rows, narrow};
 
 use super::super::cost::moved;
 use super::super::extents;
@@ -32,6 +32,7 @@ const fn rates(division: Division, bytes: usize) -> Rates {
         (Division::Rows, _) => (6810.0, 981.0, 1053.0, 0.422, 13.9, 1.08e-4),
         (Division::Columns { .. }, 4) => (4470.0, 2120.0, 379.0, 5.77, 109.0, 1.2e-4),
         (Division::Columns { .. }, _) => (5180.0, 269.0, 279.0, 27.3, 122.0, 1.23e-4),
+        (Division::Narrow { .. }, _) => (5030.0, 4750.0, 510.0, 18.6, 127.0, 1.01e-4),
     };
     Rates {
         launch,
@@ -43,9 +44,10 @@ const fn rates(division: Division, bytes: usize) -> Rates {
     }
 }
 
-/// Blocks of a multiprocessor, of `few_cols` and of `few_rows`, and the threads of a multiprocessor.
+/// Blocks of a multiprocessor, of `few_cols`, `few_rows` and `narrow`, and the threads of a multiprocessor.
 const OF_COLUMNS: usize = 8;
 const OF_ROWS: usize = 2;
+const OF_NARROW: usize = 4;
 const OF_THIN: usize = 2048;
 const WARP: f64 = 32.0;
 
@@ -98,6 +100,11 @@ pub(in crate::matmul) fn time(problem: &Problem, device: &DeviceProperties) -> O
             let loads = len.div_ceil(team * each);
             let elements = loads.saturating_mul(1 + cols) as f64;
             (per(few.groups), OF_COLUMNS, 1.0, elements, loads)
+        }
+        Division::Narrow { wide } => {
+            let steps = len.div_ceil(narrow::STEP);
+            let elements = steps.saturating_mul(wide) as f64;
+            (per(few.groups), OF_NARROW, 1.0, elements, steps)
         }
     };
     let rates = rates(division, bytes);

@@ -32,6 +32,7 @@ fn order_of(problem: &Problem, options: &Options) -> Order {
             let lanes = u32::from(plan.kernel.instance);
             ("thin", [plan.launch.block[0], lanes, 0])
         }
+        _ if has("matmul_narrow") => ("runs of rows", [u32::from(plan.kernel.instance), 0, 0]),
         _ if has("few_cols") => {
             let [code, team] = [plan.kernel.code, plan.kernel.instance].map(u32::from);
             ("few columns", [code, team, 0])
