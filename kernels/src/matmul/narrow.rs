@@ -6,15 +6,15 @@
 //! - Loads: `cp.async` brings 128 bytes of each row of A, and as many rows of B, three steps ahead.
 //!   16 bytes move at a time where all rows are whole packs, else one element. What lies beyond the
 //!   rows, the columns or the slice is zero.
-//! - A warp computes all outputs of the block, over a quarter of each step. A thread owns [`COLS`]
+//! - A warp computes all outputs of the block, over a quarter of each step. A thread owns eight
 //!   columns, padded with zeros, and two or four rows, as many apart as a warp has threads of one
 //!   column. Rows of A are 144 bytes apart in shared memory: lanes that read packs of neighbouring
 //!   rows use different banks.
 //! - The warps' sums go to shared memory, over the stages, and one thread adds each output in the
 //!   order of the warps. [Tickets](super::ticket) add the slices.
-//! - Barriers: a step's orders all copies of that step before the reads of them, and the reads of
-//!   the step before it ahead of the copies that replace what they read. Those around the sums are
-//!   at their places.
+//! - Each step has one barrier. It orders the copies of the step before the reads of them, and the
+//!   reads of the previous step before the copies that overwrite its stage. The barriers around the
+//!   sums are described where they stand.
 //! - Global reads per element of C: inner/`cols` of A, and inner/[`HIGH`] of B.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
