@@ -96,11 +96,9 @@ pub(super) fn is_faster(of: [usize; 3]) -> bool {
 /// µs (23.6), 8 × 300 × 4000 8.4 (9.4), but 5 × 567 × 11,619, which has no pairs, 26.2 (22.9).
 fn has_long_rows([rows, inner, cols]: [usize; 3]) -> bool {
     let is_paired = is_paired(inner, cols);
-    let [long, short] = [rows > NARROW, rows > FEWEST && is_paired];
+    let [long, short] = [rows > NARROW, rows > MOST_OF_FEW && is_paired];
     cols >= MANY_COLS && (long && (is_paired || inner < LONG_SUM) || short && inner <= SHORT_SUM)
 }
-/// More rows than those that [`few`](super::few) has.
-const FEWEST: usize = 4;
 const SHORT_SUM: usize = 512;
 const MANY_COLS: usize = 2048;
 
@@ -130,11 +128,11 @@ fn reads_slowly([rows, inner, cols]: [usize; 3]) -> bool {
 }
 const LARGE: usize = 1 << 24;
 const CACHED_PAIRS: usize = 250_000;
-/// Columns that [`few`](super::few) has, and those that are no thin product's.
+/// The most rows or columns that [`few`](super::few) has, and more than a thin product's.
 const MOST_OF_FEW: usize = 4;
 const THIN_AND_MORE: usize = THIN + 1;
 
-/// Whether copies of `mma` move two elements, wherever the operands begin at 16 bytes.
+/// Whether `mma` copies two elements at a time, if the operands begin at whole pairs.
 fn is_paired(inner: usize, cols: usize) -> bool {
     inner.is_multiple_of(2) && cols.is_multiple_of(2)
 }

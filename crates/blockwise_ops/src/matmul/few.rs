@@ -323,9 +323,10 @@ fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bo
     cols <= most_cols(bytes) && (cols == 1 || rows > thin::MOST_ROWS || columns_of_few_rows)
 }
 
-/// Whether to compute five to sixteen columns of f32 in [`narrow`], whose blocks want HIGH rows
-/// each, and for `at_once` multiprocessors enough of them: 4096 × 72 × 8 takes 6.7 µs (`few_cols` 7.8), 17,240 × 304 × 16 18.9
-/// (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 × 1000 × 8 11.9 (`few_cols` 8.5).
+/// Whether to compute five to sixteen columns of f32 in [`narrow`]. A block has HIGH rows, and a
+/// device of `at_once` multiprocessors wants many blocks: 4096 × 72 × 8 takes 6.7 µs (`few_cols`
+/// 7.8), 17,240 × 304 × 16 18.9 (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 ×
+/// 1000 × 8 11.9 (`few_cols` 8.5).
 fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize, at_once: usize) -> bool {
     let is_high = rows > narrow::HIGH / 2 && rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once;
     let is_narrow = (NARROWEST..=most_cols(4)).contains(&cols);

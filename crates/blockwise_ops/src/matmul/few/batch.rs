@@ -44,7 +44,8 @@ const fn rates(division: Division, bytes: usize) -> Rates {
     }
 }
 
-/// Blocks of a multiprocessor, of `few_cols`, `few_rows` and `narrow`, and the threads of a multiprocessor.
+/// Blocks of a multiprocessor, of `few_cols`, `few_rows` and `narrow`, and the threads of a
+/// multiprocessor.
 const OF_COLUMNS: usize = 8;
 const OF_ROWS: usize = 2;
 const OF_NARROW: usize = 4;
