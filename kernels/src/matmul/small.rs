@@ -22,12 +22,13 @@ use cuda_std::unroll::unrolled;
 
 use super::asm;
 use crate::number::Scalar;
-use crate::pack::{BYTES, Pack, lanes};
+use crate::pack::{BYTES, Pack, elements_behind, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Rows of C that a thread owns.
-pub const ROWS: usize = 8;
+/// Rows of C that a thread owns. With eight a multiprocessor has half the threads, too few to hide the
+/// latency of shared memory.
+pub const ROWS: usize = 4;
 /// Columns of C that a thread owns.
 pub const COLS: usize = 4;
 
@@ -41,10 +42,9 @@ pub const fn threads(rows: usize, cols: usize) -> usize {
 
 /// Bytes of dynamic shared memory for `each` products.
 pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
-    let of_b = inner.saturating_mul(cols).saturating_mul(each);
-    let all = of_a::<T>(rows, inner, each).saturating_add(of_b);
-    let bytes = all.saturating_mul(size_of::<T>());
-    bytes.saturating_add(BYTES - 1) / BYTES * BYTES
+    let of_b = packs_of::<T>(inner, cols, each);
+    let all = packs_of::<T>(rows, inner, each).saturating_add(of_b);
+    all.saturating_mul(size_of::<T>())
 }
 
 /// The same for a launch with this many blocks along x, where a block has `run` rows of each
@@ -63,10 +63,10 @@ pub const fn needed<T>(
     }
 }
 
-/// Elements of shared memory for A: whole packs.
-const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
-    let all = rows.saturating_mul(inner).saturating_mul(each);
-    all.saturating_add(lanes::<T>() - 1) / lanes::<T>() * lanes::<T>()
+/// Elements of shared memory for a run of A or B, which may begin and end within a pack.
+const fn packs_of<T>(rows: usize, cols: usize, each: usize) -> usize {
+    let all = rows.saturating_mul(cols).saturating_mul(each);
+    all.saturating_add(2 * (lanes::<T>() - 1)) / lanes::<T>() * lanes::<T>()
 }
 
 /// C = A·B of each product of a batch.
@@ -76,8 +76,8 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 ///   B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
 /// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of
 ///   a block, with [`MOST`] outputs at most; 1 if `run` is less than `rows`. `packs`: whether 16
-///   bytes move at a time; rows of A, B and C are then whole numbers of them, and all three are
-///   aligned to them.
+///   bytes are read and stored at a time; rows of A, B and C are then whole numbers of them, and all
+///   three are aligned to them.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
@@ -85,7 +85,7 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
-    min_blocks = [4, 3],
+    min_blocks = [8, 6],
     require(
         of_a == 1 || of_a == batch,
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
@@ -164,7 +164,7 @@ impl<T: Scalar> Small<T> {
         let [rows, inner, cols] = self.extents;
         let shared = asm::dynamic_shared();
         let bytes = size_of::<T>() as u32;
-        let to_b = of_a::<T>(self.run, inner, self.each) as u32 * bytes;
+        let to_b = packs_of::<T>(self.run, inner, self.each) as u32 * bytes;
         let second = room::<T>([self.run, inner, cols], self.each) as u32;
         // There is an output where these divide, so nothing here is 0; `max` tells the compiler.
         let high = self.run.div_ceil(ROWS) as u32;
@@ -179,16 +179,21 @@ impl<T: Scalar> Small<T> {
         let mut top = thread::block_idx_y() as usize * self.run;
         while top < rows {
             let of_run = self.run.min(rows - top);
-            let start = |group: usize, to: u32| {
+            // Where a group's rows of A and its B begin, and how many of each there are.
+            let runs = |group: usize| {
                 let (first, now) = products(group);
                 let (first_a, now_a) = if self.shares_a { (0, 1) } else { (first, now) };
+                let of_a = self.a.wrapping_add((first_a * rows + top) * inner);
+                let of_b = self.b.wrapping_add(first * inner * cols);
+                [(of_a, now_a * of_run * inner), (of_b, now * inner * cols)]
+            };
+            let start = |group: usize, to: u32| {
+                let [(of_a, all_a), (of_b, all_b)] = runs(group);
                 // SAFETY: runs of the operands, and their places in shared memory, which no thread
                 // reads.
                 unsafe {
-                    let from = self.a.wrapping_add((first_a * rows + top) * inner);
-                    copy::<T, LANES>(to, from, now_a * of_run * inner);
-                    let from = self.b.wrapping_add(first * inner * cols);
-                    copy::<T, LANES>(to + to_b, from, now * inner * cols);
+                    copy::<T, LANES>(to, of_a, all_a);
+                    copy::<T, LANES>(to + to_b, of_b, all_b);
                 }
             };
             let mut group = thread::block_idx_x() as usize;
@@ -209,20 +214,22 @@ impl<T: Scalar> Small<T> {
                 cp_async_wait_group::<1>();
                 thread::sync_threads();
                 let (first, now) = products(group);
-                let shared = shared + half;
+                let [at_a, at_b] = runs(group).map(|(from, _)| behind::<T, LANES>(from) * bytes);
+                let [of_a, of_b] = [shared + half + at_a, shared + half + to_b + at_b];
                 let mut place = thread::thread_idx_x();
                 while place < now as u32 * threads {
                     let (product, place_in) = (place / threads, place % threads);
                     let (y, x) = (place_in / across, place_in % across);
-                    let of_a = if self.shares_a { 0 } else { product };
+                    let before_a = if self.shares_a { 0 } else { product };
                     let slots = [
-                        shared + of_a * (self.run * inner) as u32 * bytes,
-                        shared + to_b + product * (inner * cols) as u32 * bytes,
+                        of_a + before_a * (self.run * inner) as u32 * bytes,
+                        of_b + product * (inner * cols) as u32 * bytes,
                     ];
                     let above = (first + product as usize) * rows + top;
                     let c = self.c.wrapping_add(above * cols);
+                    let (at, of) = ([y, x], [of_run as u32, high, across]);
                     // SAFETY: both matrices are there, and only this thread has these outputs.
-                    unsafe { self.outputs::<LANES>(slots, [y, x], [of_run as u32, high], c) };
+                    unsafe { self.outputs::<LANES>(slots, at, of, c) };
                     place += THREADS;
                 }
                 // Orders all reads before the copies of the group after the next one, or of the
@@ -236,7 +243,8 @@ impl<T: Scalar> Small<T> {
     }
 
     /// Computes a thread's outputs of `rows` rows of one product: rows y, y + `high`, …, and COLS
-    /// columns.
+    /// columns: packs from COLS · x on, or x, x + `across`, …, so that lanes read and store
+    /// neighbouring elements.
     ///
     /// # Safety
     /// The addresses are those of A's rows and of B in shared memory, `c` is their C, and no other
@@ -246,51 +254,50 @@ impl<T: Scalar> Small<T> {
         &self,
         [of_a, of_b]: [u32; 2],
         [y, x]: [u32; 2],
-        [rows, high]: [u32; 2],
+        [rows, high, across]: [u32; 3],
         c: *mut T,
     ) {
         const { assert!(COLS.is_multiple_of(LANES) && COLS <= 4 && LANES <= COLS) };
         let bytes = size_of::<T>() as u32;
         let [_, inner, cols] = self.extents.map(|extent| extent as u32);
-        let left = x * COLS as u32;
+        let col = |j: usize| match LANES {
+            1 => x + j as u32 * across,
+            _ => x * COLS as u32 + j as u32,
+        };
         // Beyond the matrices the last row and columns are read; these sums are not stored.
         let of_rows: [u32; ROWS] = core::array::from_fn(|i| {
             let row = (y + i as u32 * high).min(rows - 1);
             of_a + row * inner * bytes
         });
         let of_cols: [u32; COLS] = core::array::from_fn(|j| {
-            let col = (left + (j / LANES * LANES) as u32).min(cols - LANES as u32);
+            let col = col(j / LANES * LANES).min(cols - LANES as u32);
             of_b + col * bytes
         });
         let mut sums = [[T::ZERO; COLS]; ROWS];
         let mut k = 0;
-        while k < inner {
-            let mut a = [[T::ZERO; LANES]; ROWS];
-            // SAFETY: inside the matrices; LANES divides the inner extent.
-            unrolled::<ROWS>(|i| a[i] = unsafe { asm::load_shared(of_rows[i] + k * bytes) });
-            unrolled::<LANES>(|at| {
-                let row = (k + at as u32) * cols * bytes;
-                let mut b = [T::ZERO; COLS];
-                unrolled::<COLS>(|j| {
-                    if j % LANES == 0 {
-                        // SAFETY: as above.
-                        let pack: [T; LANES] = unsafe { asm::load_shared(of_cols[j] + row) };
-                        unrolled::<LANES>(|lane| b[j + lane] = pack[lane]);
-                    }
-                });
-                unrolled::<ROWS>(|i| {
-                    unrolled::<COLS>(|j| sums[i][j] = a[i][at].mul_add(b[j], sums[i][j]));
-                });
-            });
-            k += LANES as u32;
+        // A pack's length of the inner extent at a time: its loads are in flight together.
+        while k + lanes::<T>() as u32 <= inner {
+            // SAFETY: inside the matrices.
+            unsafe {
+                match lanes::<T>() {
+                    2 => add::<T, LANES, 2>(&mut sums, of_rows, of_cols, [k, cols]),
+                    _ => add::<T, LANES, 4>(&mut sums, of_rows, of_cols, [k, cols]),
+                }
+            }
+            k += lanes::<T>() as u32;
+        }
+        while LANES == 1 && k < inner {
+            // SAFETY: as above.
+            unsafe { add::<T, 1, 1>(&mut sums, of_rows, of_cols, [k, cols]) };
+            k += 1;
         }
         unrolled::<ROWS>(|i| {
             let row = y + i as u32 * high;
             if row < rows {
-                let to = c.wrapping_add(row as usize * cols as usize + left as usize);
+                let to = c.wrapping_add(row as usize * cols as usize);
                 unrolled::<COLS>(|j| {
-                    if j % LANES == 0 && left + (j as u32) < cols {
-                        let to = to.wrapping_add(j).cast::<Pack<T, LANES>>();
+                    if j % LANES == 0 && col(j) < cols {
+                        let to = to.wrapping_add(col(j) as usize).cast::<Pack<T, LANES>>();
                         let pack = core::array::from_fn(|lane| sums[i][j + lane]);
                         // SAFETY: inside C; only this thread has this row and these columns, and `to`
                         // is aligned to the elements.
@@ -307,24 +314,90 @@ impl<T: Scalar> Small<T> {
     }
 }
 
-/// Starts this thread's share of a copy of `len` elements to shared memory, LANES at a time.
+/// Adds STEP products to each sum, from k on.
 ///
 /// # Safety
-/// `from` has `len` elements and `slot` has room for them; both are aligned to LANES elements, and
-/// LANES divides `len`.
+/// The rows of A and columns of B have elements k to k + STEP in shared memory, packs of LANES are
+/// aligned, and STEP is a whole number of them.
+#[inline(always)]
+unsafe fn add<T: Scalar, const LANES: usize, const STEP: usize>(
+    sums: &mut [[T; COLS]; ROWS],
+    of_rows: [u32; ROWS],
+    of_cols: [u32; COLS],
+    [k, cols]: [u32; 2],
+) {
+    let bytes = size_of::<T>() as u32;
+    let mut a = [[T::ZERO; STEP]; ROWS];
+    unrolled::<ROWS>(|i| {
+        unrolled::<STEP>(|at| {
+            if at % LANES == 0 {
+                // SAFETY: passed on to the caller.
+                let pack: [T; LANES] =
+                    unsafe { asm::load_shared(of_rows[i] + (k + at as u32) * bytes) };
+                unrolled::<LANES>(|lane| a[i][at + lane] = pack[lane]);
+            }
+        });
+    });
+    unrolled::<STEP>(|at| {
+        let row = (k + at as u32) * cols * bytes;
+        let mut b = [T::ZERO; COLS];
+        unrolled::<COLS>(|j| {
+            if j % LANES == 0 {
+                // SAFETY: as above.
+                let pack: [T; LANES] = unsafe { asm::load_shared(of_cols[j] + row) };
+                unrolled::<LANES>(|lane| b[j + lane] = pack[lane]);
+            }
+        });
+        unrolled::<ROWS>(|i| {
+            unrolled::<COLS>(|j| sums[i][j] = a[i][at].mul_add(b[j], sums[i][j]));
+        });
+    });
+}
+
+/// Elements of shared memory before a run that begins at this address: it lies there as in memory,
+/// from the pack on in which it begins.
+#[inline(always)]
+fn behind<T, const LANES: usize>(from: *const T) -> u32 {
+    match LANES {
+        1 => elements_behind(from) as u32,
+        _ => 0,
+    }
+}
+
+/// Starts this thread's share of a copy of `len` elements to shared memory, 16 bytes at a time but
+/// for the ends of a run that begins or ends within a pack.
+///
+/// # Safety
+/// `from` has `len` elements and `slot`, which is aligned to 16 bytes, room for them and those
+/// [`behind`] them. With LANES above 1 they are whole packs.
 #[inline(always)]
 unsafe fn copy<T, const LANES: usize>(slot: u32, from: *const T, len: usize) {
-    let mut at = thread::thread_idx_x() as usize * LANES;
-    while at < len {
+    let before = behind::<T, LANES>(from) as usize;
+    let end = before + len;
+    let from = from.wrapping_sub(before);
+    let mut at = thread::thread_idx_x() as usize * lanes::<T>();
+    while at < end {
         let (slot, from) = (slot + (at * size_of::<T>()) as u32, from.wrapping_add(at));
-        // SAFETY: passed on to the caller.
-        unsafe {
-            match size_of::<T>() * LANES {
-                4 => asm::copy(1, slot, from.cast(), true),
-                8 => asm::copy_doubles(1, slot, from.cast(), true),
-                _ => asm::copy(BYTES / 4, slot, from.cast(), true),
+        if LANES > 1 || at >= before && at + lanes::<T>() <= end {
+            // SAFETY: passed on to the caller.
+            unsafe { asm::copy(BYTES / 4, slot, from.cast(), true) };
+        } else {
+            for lane in 0..lanes::<T>() {
+                if at + lane >= before && at + lane < end {
+                    let (slot, from) = (
+                        slot + (lane * size_of::<T>()) as u32,
+                        from.wrapping_add(lane),
+                    );
+                    // SAFETY: as above.
+                    unsafe {
+                        match size_of::<T>() {
+                            4 => asm::copy(1, slot, from.cast(), true),
+                            _ => asm::copy_doubles(1, slot, from.cast(), true),
+                        }
+                    }
+                }
             }
         }
-        at += THREADS as usize * LANES;
+        at += THREADS as usize * lanes::<T>();
     }
 }

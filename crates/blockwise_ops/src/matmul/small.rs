@@ -2,16 +2,19 @@
 
 use blockwise::DeviceProperties;
 use kernels::matmul::small::{COLS, MOST, ROWS, THREADS, room, threads};
+use kernels::pack::BYTES;
 
-use super::cost::moved;
 use super::extents;
 use super::vectors::lanes;
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// The most bytes of shared memory for whole products, and for a run of rows of A with its B.
-const MOST_ROOM: usize = 64 << 10;
-const RUN_ROOM: usize = 32 << 10;
+/// The most bytes of shared memory for a whole product, and for several or a run of rows of A with
+/// its B: then a multiprocessor has blocks that copy while others compute.
+const MOST_ROOM: usize = (64 << 10) + 2 * BYTES;
+const SHARED_ROOM: usize = 32 << 10;
+/// The most products of a block.
+const MOST_EACH: usize = 32;
 /// The longest inner extent, and the most columns, of a product whose rows are divided into runs.
 const RUN_INNER: usize = 32;
 const RUN_COLS: usize = 256;
@@ -23,22 +26,19 @@ const SHARED: usize = 227 << 10;
 const RESERVED: usize = 1 << 10;
 const WARP: usize = 32;
 
-/// The costs of a launch, in nanoseconds. They fit 209 batches of f32 and 115 of f64 on an H200
-/// (docs/log/2026-11-28-choice-of-batches.md): half of the times are within 7 % of the model, nine
-/// in ten within 18.
+/// The costs of a launch, in nanoseconds: in packs, and in single elements. They are a fit to 152
+/// launches of f32 and 145 of f64 on an H200 (docs/log/2026-11-29-small.md): of the 125 that are
+/// chosen, two in three are within 7 % of the model and 95 in 100 within 18.
 struct Rates {
     /// A launch that computes nothing.
     launch: f64,
-    /// A wave of blocks, and each element of its sums.
-    wave: f64,
-    element: f64,
+    /// An element of the sums of a wave of blocks.
+    element: [f64; 2],
     /// An element of a warp's sums, on a multiprocessor that has others to run.
-    issue: f64,
-    /// A copy of an element, in packs and alone, and a result.
+    issue: [f64; 2],
+    /// A copy of an element, and a result.
     copy: [f64; 2],
-    store: f64,
-    /// A byte from or to memory.
-    moved: f64,
+    store: [f64; 2],
     /// The most blocks of a multiprocessor.
     resident: usize,
 }
@@ -46,24 +46,20 @@ struct Rates {
 const fn rates(bytes: usize) -> Rates {
     match bytes {
         4 => Rates {
-            launch: 4670.0,
-            wave: 480.0,
-            element: 29.8,
-            issue: 1.74,
-            copy: [0.0933, 0.203],
-            store: 0.1,
-            moved: 6.85e-5,
-            resident: 4,
+            launch: 5520.0,
+            element: [17.7, 26.1],
+            issue: [1.67, 0.267],
+            copy: [0.108, 0.162],
+            store: [0.11, 0.193],
+            resident: 8,
         },
         _ => Rates {
-            launch: 5180.0,
-            wave: 0.0,
-            element: 44.1,
-            issue: 2.78,
-            copy: [0.0824, 0.241],
-            store: 0.332,
-            moved: 1.17e-4,
-            resident: 3,
+            launch: 5620.0,
+            element: [26.5, 41.3],
+            issue: [5.54, 0.574],
+            copy: [0.204, 0.216],
+            store: [0.264, 0.271],
+            resident: 6,
         },
     }
 }
@@ -84,19 +80,17 @@ pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> 
     if !is_small(problem) || problem.extents.contains(&0) {
         return None;
     }
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    let (run, each, batch) = (run(problem), each(problem), problem.extents[3]);
+    let ([_, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    let (run, each) = (run(problem), each(problem));
     let [along, runs] = groups(problem);
     let at_once = device.multiprocessors_to_fill() as usize;
     let room = room_of([run, inner, cols], bytes, each);
     let Rates {
         launch,
-        wave,
         element,
         issue,
         copy,
         store,
-        moved: of_byte,
         resident,
     } = rates(bytes);
     let resident = (SHARED / (room + RESERVED)).clamp(1, resident);
@@ -111,16 +105,10 @@ pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> 
     let packs = [inner, cols]
         .iter()
         .all(|of| of.is_multiple_of(lanes(bytes)));
-    // Each further run of rows reads B again.
-    let again = (blocks - along) as f64 * of_inner * of_cols;
-    let bytes = bytes as f64 * (moved([rows, inner, cols], batch) + again);
-    let of_block = copied * copy[usize::from(!packs)] + run * of_cols * each * store;
-    Some(
-        launch
-            + waves * (wave + element * sums)
-            + of_each * (issue * sums * warps + of_block)
-            + bytes * of_byte,
-    )
+    let form = usize::from(!packs);
+    let of_block =
+        issue[form] * sums * warps + copied * copy[form] + run * of_cols * each * store[form];
+    Some(launch + waves * element[form] * sums + of_each * of_block)
 }
 
 /// The blocks: groups of products along x, runs of rows along y.
@@ -142,7 +130,7 @@ pub(super) fn run(problem: &Problem) -> usize {
         return if is_whole { rows } else { 0 };
     }
     let for_threads = THREADS as usize / cols.div_ceil(COLS) * ROWS;
-    let fit = (RUN_ROOM / bytes).saturating_sub(inner * cols) / inner / ROWS * ROWS;
+    let fit = (SHARED_ROOM / bytes).saturating_sub(inner * cols) / inner / ROWS * ROWS;
     let for_blocks = rows.saturating_mul(batch.max(1)).div_ceil(BLOCKS);
     let run = for_threads.min(for_blocks.next_multiple_of(ROWS));
     run.min(fit).min(rows)
@@ -160,8 +148,8 @@ fn most_each(problem: &Problem) -> usize {
         return 1;
     }
     let by_threads = THREADS as usize / threads(rows, cols).max(1);
-    let by_room = MOST_ROOM / room_of(of, bytes, 1).max(1);
-    by_threads.min(by_room).max(1)
+    let by_room = SHARED_ROOM / room_of(of, bytes, 1).max(1);
+    by_threads.min(by_room).clamp(1, MOST_EACH)
 }
 
 #[cfg(test)]
@@ -178,13 +166,15 @@ mod tests {
     #[test]
     fn a_block_has_as_many_products_as_fit_and_leave_enough_blocks() {
         for (ty, batch, extents, expected) in [
-            (Type::F32, 10_000, [16; 3], 16),
+            (Type::F32, 10_000, [16; 3], 8),
             (Type::F32, 2000, [16; 3], 7),
             (Type::F32, 255, [16; 3], 1),
             (Type::F32, 1024, [64; 3], 1),
             (Type::F64, 1024, [64; 3], 1),
             (Type::F64, 1000, [8, 500, 8], 1),
-            (Type::F64, 1000, [8, 200, 8], 2),
+            (Type::F64, 1000, [8, 200, 8], 1),
+            (Type::F64, 1000, [8, 100, 8], 2),
+            (Type::F32, 50_000, [5, 7, 3], 32),
             (Type::F32, 7, [0; 3], 1),
         ] {
             assert_eq!(each(&of(ty, batch, extents)), expected, "{extents:?}");
@@ -202,12 +192,12 @@ mod tests {
             (Type::F32, 3, [5, 0, 7], 5),
             (Type::F32, 1, [1 << 20, 0, 0], 1 << 20),
             // Runs limited by threads, by shared memory, by the number of blocks, and by the rows.
-            (Type::F32, 4, [190_160, 8, 8], 512),
+            (Type::F32, 4, [190_160, 8, 8], 256),
             (Type::F32, 400, [1000, 32, 8], 248),
             (Type::F64, 400, [1000, 32, 8], 120),
-            (Type::F32, 3, [1608, 8, 8], 24),
-            (Type::F32, 2, [5, 8, 8], 5),
-            (Type::F32, 0, [5; 3], 5),
+            (Type::F32, 3, [1608, 8, 8], 20),
+            (Type::F32, 2, [5, 8, 8], 4),
+            (Type::F32, 0, [5; 3], 4),
         ] {
             assert_eq!(
                 run(&of(ty, batch, extents)),

@@ -226,7 +226,10 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
     }
     // Small products: several per block.
-    for (batch, side, blocks, room) in [(4096, 16, 256, 32 << 10), (2000, 48, 2000, 18 << 10)] {
+    for (batch, side, blocks, room) in [
+        (4096, 16, 512, (16 << 10) + 32),
+        (2000, 48, 2000, (18 << 10) + 32),
+    ] {
         let of = (batch, [side; 2]);
         let problem = super::super::batch(Type::F32, of, of).expect("it fits");
         let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
