@@ -364,40 +364,46 @@ fn behind<T, const LANES: usize>(from: *const T) -> u32 {
     }
 }
 
-/// Starts this thread's share of a copy of `len` elements to shared memory, 16 bytes at a time but
-/// for the ends of a run that begins or ends within a pack.
+/// Starts this thread's share of a copy of `len` elements to shared memory: whole packs, and the
+/// elements before and behind them one by one.
 ///
 /// # Safety
 /// `from` has `len` elements and `slot`, which is aligned to 16 bytes, room for them and those
 /// [`behind`] them. With LANES above 1 they are whole packs.
 #[inline(always)]
 unsafe fn copy<T, const LANES: usize>(slot: u32, from: *const T, len: usize) {
-    let before = behind::<T, LANES>(from) as usize;
-    let end = before + len;
-    let from = from.wrapping_sub(before);
-    let mut at = thread::thread_idx_x() as usize * lanes::<T>();
-    while at < end {
-        let (slot, from) = (slot + (at * size_of::<T>()) as u32, from.wrapping_add(at));
-        if LANES > 1 || at >= before && at + lanes::<T>() <= end {
-            // SAFETY: passed on to the caller.
-            unsafe { asm::copy(BYTES / 4, slot, from.cast(), true) };
-        } else {
-            for lane in 0..lanes::<T>() {
-                if at + lane >= before && at + lane < end {
-                    let (slot, from) = (
-                        slot + (lane * size_of::<T>()) as u32,
-                        from.wrapping_add(lane),
-                    );
-                    // SAFETY: as above.
-                    unsafe {
-                        match size_of::<T>() {
-                            4 => asm::copy(1, slot, from.cast(), true),
-                            _ => asm::copy_doubles(1, slot, from.cast(), true),
-                        }
+    let lanes = lanes::<T>() as u32;
+    let begin = behind::<T, LANES>(from);
+    let end = begin + len as u32;
+    let head = begin.next_multiple_of(lanes).min(end);
+    let tail = (end / lanes * lanes).max(head);
+    let from = from.wrapping_sub(begin as usize);
+    let place = |at: u32| {
+        (
+            slot + at * size_of::<T>() as u32,
+            from.wrapping_add(at as usize),
+        )
+    };
+    let t = thread::thread_idx_x();
+    let mut at = head + t * lanes;
+    while at < tail {
+        let (slot, from) = place(at);
+        // SAFETY: passed on to the caller.
+        unsafe { asm::copy(BYTES / 4, slot, from.cast(), true) };
+        at += THREADS * lanes;
+    }
+    if LANES == 1 {
+        for (at, end) in [(begin + t, head), (tail + t, end)] {
+            if at < end {
+                let (slot, from) = place(at);
+                // SAFETY: as above.
+                unsafe {
+                    match size_of::<T>() {
+                        4 => asm::copy(1, slot, from.cast(), true),
+                        _ => asm::copy_doubles(1, slot, from.cast(), true),
                     }
                 }
             }
         }
-        at += THREADS as usize * lanes::<T>();
     }
 }

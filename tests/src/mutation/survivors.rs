@@ -299,7 +299,17 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     never("setp.ne.b64 %p, %rd, 0;"), 1..=1, "matmul_small_" => BY_32_BITS;
     always("setp.eq.b64 %p, %rd, 0;"), 1..=1, "matmul_small_" =>
         "Rows of whole packs are then copied and stored element by element.";
-    never("setp.ge.u32 %p, %r, %r;"), 11..=18, "matmul_small_" =>
+    always("setp.lt.u32 %p, %r, 4;"), 1..=1, "matmul_small_f32" =>
+        "The elements of a step are then added one by one.";
+    always("setp.lt.u32 %p, %r, 2;"), 1..=1, "matmul_small_f64" =>
+        "The elements of a step are then added one by one.";
+    always("setp.gt.u32 %p, %r, %r;"), 1..=1, "matmul_small_" =>
+        "The elements after the first step are then added one by one.";
+    never("setp.ne.b32 %p, %r, 0;"), 1..=1, "matmul_small_f64" =>
+        "Behind the steps of two there is at most one element.";
+    widened("setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"), 2..=2, "matmul_small_" =>
+        "A run without rows stores nothing.";
+    never("setp.ge.u32 %p, %r, %r;"), 7..=7, "matmul_small_" =>
         "A thread's first row is inside the product, and so are its first columns, a pack or one, \
          in each row.";
     shuffled("shfl.sync.up.b32 %r, %r, 1, 0, -1;", "shfl.sync.down.b32 %r, %r, 1, 0, -1;"), 1..=2,

@@ -160,6 +160,9 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[1, 3, 300, 30, 3]).by(SMALL).capped(2),
     Case::of(&[1, 20, 12, 8, 20]).by(SMALL).capped(1),
     Case::of(&[9, 9, 7, 5]).by(SMALL),
+    // Matrices that begin and end within a pack; the next ones too.
+    Case::of(&[3, 3, 5, 7]).by(SMALL).capped(1),
+    Case::of(&[4, 9, 3, 1]).by(SMALL).capped(1),
     Case::of(&[2, 70, 3, 9]).by(SMALL),
     Case::of(&[3, 4, 0, 4]).by(SMALL),
     Case::of(&[3, 4, 0, 5]).by(SMALL),
@@ -167,6 +170,11 @@ pub(super) static CASES: &[Case] = &[
     // while this one is computed.
     Case::of(&[3, 33, 16, 260]).by(SMALL).capped(1),
     Case::of(&[3, 33, 16, 259]).by(SMALL).capped(1),
+    // The same of one product, behind which nothing may be read.
+    Case::of(&[1, 33, 16, 260]).by(SMALL),
+    Case::of(&[1, 33, 16, 259]).by(SMALL),
+    // A block below the last run of rows.
+    Case::of(&[2, 301, 30, 3]).by(SMALL).spare(),
     // Columns that are cut within a thread's, in packs of doubles.
     Case::of(&[2, 9, 4, 6]).by(SMALL),
     // One row: most of a thread's are beyond it.

@@ -256,6 +256,7 @@ fn batches_take_what_was_measured() {
         (Type::F32, 2712, [451, 18, 20], &SMALL),
         (Type::F32, 1783, [584, 24, 24], &SMALL),
         (Type::F32, 7919, [8, 104, 16], &SMALL),
+        (Type::F32, 15_021, [43, 55, 125], &SMALL),
         (Type::F32, 10_000, [16; 3], &SMALL),
         (Type::F32, 12_617, [8; 3], &SMALL),
         (Type::F32, 4096, [32; 3], &SMALL),
