@@ -5,15 +5,18 @@
 //! that has more of them copies the next ones meanwhile. Of a product with too many rows a block
 //! has some rows of A, and all of B.
 //!
-//! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. An A that all
-//!   products share is copied once per group.
-//! - A thread owns [`ROWS`] × [`COLS`] of a product's outputs. Its columns are neighbours; its rows are
-//!   as far apart as a column has threads, so that the lanes of a warp store neighbouring rows. Sums
-//!   run in the order of k: the values of the naive kernel.
-//! - Packs of A hold a row's next elements of the inner extent. Most lanes of a quarter of a warp share
-//!   a row of A, or have neighbouring ones: no bank conflict at the usual sizes.
-//! - Barriers: after the copies, before any thread reads them; after the reads, before the copies that
-//!   replace what was read.
+//! - Loads: `cp.async`, 16 bytes each but for the ends of a run that begins or ends within a pack;
+//!   it lies in shared memory as in memory, from that pack on. An A that all products share is
+//!   copied once per group.
+//! - A thread owns [`ROWS`] × [`COLS`] of a product's outputs: few, so that there are threads
+//!   enough to hide the latency of shared memory. Its rows are as far apart as a column has
+//!   threads. Of single elements its columns are far apart, too, so that lanes read and store
+//!   neighbours; of packs they are adjacent. Sums run in the order of k: the values of the naive
+//!   kernel.
+//! - Packs of A hold a row's next elements of the inner extent. Most lanes of a quarter of a warp
+//!   share a row of A, or have neighbouring ones: no bank conflict at the usual sizes.
+//! - Barriers: after the copies, before any thread reads them; after the reads, before the copies
+//!   that replace what was read.
 //! - Global reads: each element of A once, and of B for each run of rows.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group};
@@ -26,8 +29,7 @@ use crate::pack::{BYTES, Pack, elements_behind, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Rows of C that a thread owns. With eight a multiprocessor has half the threads, too few to hide the
-/// latency of shared memory.
+/// Rows of C that a thread owns. With eight, registers allow half the threads.
 pub const ROWS: usize = 4;
 /// Columns of C that a thread owns.
 pub const COLS: usize = 4;
@@ -72,16 +74,16 @@ const fn packs_of<T>(rows: usize, cols: usize, each: usize) -> usize {
 /// C = A·B of each product of a batch.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
-///   B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
 /// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of
 ///   a block, with [`MOST`] outputs at most; 1 if `run` is less than `rows`. `packs`: whether 16
-///   bytes are read and stored at a time; rows of A, B and C are then whole numbers of them, and all
-///   three are aligned to them.
+///   bytes are read and stored at a time; rows of A, B and C are then whole numbers of them, and
+///   all three are aligned to them.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
-/// strides over groups of `each` products along x, and over runs of rows along y.
+/// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The
+/// grid strides over groups of `each` products along x, and over runs of rows along y.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -157,8 +159,8 @@ impl<T: Scalar> Small<T> {
     /// Computes the block's groups of products, LANES elements at a time.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires, and rows that are whole numbers of LANES
-    /// elements, aligned to them. All threads of the launch call it, with the kernel's shape.
+    /// The operands have the lengths that the kernel requires, and rows that are whole numbers of
+    /// LANES elements, aligned to them. All threads of the launch call it, with the kernel's shape.
     #[inline(always)]
     unsafe fn groups<const LANES: usize>(&self) {
         let [rows, inner, cols] = self.extents;
@@ -299,8 +301,8 @@ impl<T: Scalar> Small<T> {
                     if j % LANES == 0 && col(j) < cols {
                         let to = to.wrapping_add(col(j) as usize).cast::<Pack<T, LANES>>();
                         let pack = core::array::from_fn(|lane| sums[i][j + lane]);
-                        // SAFETY: inside C; only this thread has this row and these columns, and `to`
-                        // is aligned to the elements.
+                        // SAFETY: inside C; only this thread has this row and these columns, and
+                        // `to` is aligned to the elements.
                         unsafe {
                             match LANES {
                                 1 => to.cast::<T>().write(pack[0]),
