@@ -132,6 +132,12 @@ const CACHED_PAIRS: usize = 250_000;
 const MOST_OF_FEW: usize = 4;
 const THIN_AND_MORE: usize = THIN + 1;
 
+/// Whether two rows of tiles read a B that is too large for the caches: 22 × 1230 × 6545 takes 42.5
+/// µs (`mma` 28.2), 195 times 19 × 9501 × 231 1570 (1105). Smaller ones were not compared.
+fn reads_again([rows, inner, cols]: [usize; 3]) -> bool {
+    rows > THIN && inner.saturating_mul(cols) > CACHED
+}
+
 /// Whether `mma` copies two elements at a time, if the operands begin at whole pairs.
 fn is_paired(inner: usize, cols: usize) -> bool {
     inner.is_multiple_of(2) && cols.is_multiple_of(2)
@@ -205,7 +211,7 @@ pub(super) fn time_of(
     let pays = match batch {
         1 => !reads_slowly(of),
         _ => rows.min(cols) <= NARROW_OF_BATCH,
-    };
+    } && !reads_again(of);
     (pays && is_direct(&problem)).then(|| fastest(of, batch, None, None, most, device).0)
 }
 

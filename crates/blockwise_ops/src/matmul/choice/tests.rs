@@ -270,6 +270,8 @@ fn batches_take_what_was_measured() {
         (Type::F64, 151, [11, 8, 2931], &SHORT),
         (Type::F64, 46, [16, 48, 3448], &MMA),
         (Type::F64, 3079, [24, 1320, 8], &MMA),
+        (Type::F64, 1, [22, 1230, 6545], &MMA),
+        (Type::F64, 195, [19, 9501, 231], &MMA),
         (Type::F64, 44, [1, 5466, 4], &FEW),
         (Type::F64, 4096, [32; 3], &MMA),
         (Type::F64, 10_000, [16; 3], &SMALL),
