@@ -8,11 +8,11 @@
 //! - Loads: `cp.async`, 16 bytes each but for the ends of a run that begins or ends within a pack;
 //!   it lies in shared memory as in memory, from that pack on. An A that all products share is
 //!   copied once per group.
-//! - A thread owns [`ROWS`] × [`COLS`] of a product's outputs: few, so that there are threads
-//!   enough to hide the latency of shared memory. Its rows are as far apart as a column has
-//!   threads. Of single elements its columns are far apart, too, so that lanes read and store
-//!   neighbours; of packs they are adjacent. Sums run in the order of k: the values of the naive
-//!   kernel.
+//! - A thread owns [`ROWS`] × [`COLS`] of a product's outputs: few, so that registers allow eight
+//!   blocks a multiprocessor (six of doubles). Thread y of a column has rows y, y + n, y + 2n, … of
+//!   n threads. Where packs move, its columns are adjacent; where single elements do, they are
+//!   spaced like the rows, so that neighbouring lanes read and store neighbouring elements. Sums
+//!   run in the order of k: the values of the naive kernel.
 //! - Packs of A hold a row's next elements of the inner extent. Most lanes of a quarter of a warp
 //!   share a row of A, or have neighbouring ones: no bank conflict at the usual sizes.
 //! - Barriers: after the copies, before any thread reads them; after the reads, before the copies

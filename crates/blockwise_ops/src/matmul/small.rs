@@ -9,8 +9,8 @@ use super::vectors::lanes;
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// The most bytes of shared memory for a whole product, and for several or a run of rows of A with
-/// its B: then a multiprocessor has blocks that copy while others compute.
+/// The most bytes of shared memory for one product: 64 KiB of A and B, and a pack for each, since
+/// a run may begin within one. For several products, or a run of rows with its B, less is faster.
 const MOST_ROOM: usize = (64 << 10) + 2 * BYTES;
 const SHARED_ROOM: usize = 32 << 10;
 /// The most products of a block.
