@@ -7,7 +7,7 @@ use launch_contract::launch::{Argument, Shape};
 use crate::backend::{Callable, Step};
 use crate::memory::Allocation;
 
-/// A step and its memory, each with whether the step writes it.
+/// A step, and the allocations that it uses, each with whether the step writes it.
 pub(crate) struct Recorded {
     pub(crate) step: Step,
     pub(crate) uses: Vec<(Arc<Allocation>, bool)>,
@@ -22,8 +22,8 @@ impl Recorded {
     ) -> Self {
         let copied = arguments.iter().map(|argument| {
             let mut bytes = vec![0_u8; argument.bytes()].into_boxed_slice();
-            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied as
-            // it is and only ever copied on.
+            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied
+            // too, and stays uninitialised.
             unsafe {
                 argument
                     .as_ptr()

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::command::{Run, program, vector};
 
-/// The functions that the loader forwards, by its list.
+/// The driver functions that the loader's `api.rs` defines, read from its text.
 fn forwarded() -> BTreeSet<String> {
     let list = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -85,7 +85,8 @@ fn with(library: &Path, failing: &str, line: &str) -> Run {
     Run::of(&mut command)
 }
 
-/// `blockwise sum` on a GPU whose driver fails so: the error and the hint hold these words.
+/// Runs `blockwise sum` on a GPU whose driver fails as `failing` says. Its error and its hint
+/// contain these words.
 #[track_caller]
 fn says(failing: &str, error: &[&str], hint: &[&str]) {
     let run = with(driver(), failing, "sum x.npy --device gpu");
@@ -176,7 +177,8 @@ fn an_ordinal_that_is_not_there_is_told_with_those_that_are() {
     assert!(run.stderr.contains("unset it, or name others"), "{run:?}");
 }
 
-/// The code for an ordinal that is not there comes from a GPU that is, when it cannot be used.
+/// The driver also answers 101, the code for a GPU that does not exist, for one that exists and
+/// cannot be used.
 #[test]
 fn a_gpu_that_is_there_and_called_invalid_is_not_told_as_missing() {
     let failing = ["cuEventCreate=101", "cuDevicePrimaryCtxRetain=101"];
@@ -231,7 +233,8 @@ fn a_driver_without_gpus_is_told_from_no_driver() {
         run.refused("the driver sees no GPU");
         assert!(run.stderr.contains("nvidia-smi"), "{run:?}");
     }
-    // Left to itself the command takes emulators, and a list says why.
+    // With neither `--device` nor `--gpus all` the command falls back to emulators; `devices` says
+    // why.
     let alone = run("sum x.npy").ends(0);
     assert!(alone.stderr.contains("using the emulator"), "{alone:?}");
     let two = run("sum x.npy --gpus 2").ends(0);
@@ -262,7 +265,7 @@ fn no_driver_and_all_gpus_says_why_there_is_none() {
 
 #[test]
 fn a_function_that_is_missing_on_purpose_is_blamed_for_nothing_else() {
-    // The wait's setting is asked for, and left as it is where the driver cannot change it.
+    // Opening a GPU sets how threads wait for it. A driver that cannot set this is no failure.
     let library = build("fake_old_driver", "cuDevicePrimaryCtxSetFlags_v2");
     with(&library, "", "devices --device gpu").ends(0);
     let run = with(
@@ -302,7 +305,7 @@ fn a_module_that_is_refused_has_the_reason_s_advice() {
     }
 }
 
-/// Before CUDA 11.1 drivers called PTX that is too new invalid (218).
+/// Drivers older than CUDA 11.1 report PTX that is too new as invalid PTX: 218 instead of 222.
 #[test]
 fn ptx_that_is_too_new_is_told_with_both_drivers() {
     let run = |cuda: &str, code: &str| {
@@ -377,8 +380,8 @@ fn faults_of_the_machine_are_not_blamed_on_the_kernel() {
     says(&fails(700), &gpu, &["the kernel failed on the GPU"]);
 }
 
-/// Kernels do nothing there, so that each check fails; a call takes a twentieth of the millisecond that
-/// the driver's clock says.
+/// The fake driver's kernels do nothing, so each check fails. Its clock says 1 ms for 20 calls:
+/// 50 µs each.
 #[test]
 fn a_demo_on_a_gpu_has_a_column_of_speed() {
     let run = with(driver(), "", "demo shared --device gpu").ends(1);
@@ -415,7 +418,7 @@ fn a_demo_on_a_gpu_has_a_column_of_speed() {
     assert_eq!(of("1000x701 f32")["speed"]["unit"], "B/s");
 }
 
-/// Copies of a few bytes go through page-locked memory, and wait for their own stream.
+/// Copies of a few bytes go through page-locked memory. One from the GPU waits for its own event.
 #[test]
 fn a_small_copy_that_fails_says_what_was_done_and_why() {
     let device = "gpu:0 (Fake GPU)";

@@ -62,9 +62,9 @@ pub(crate) enum Binary {
     Remainder,
 }
 
-/// The meaning of names at a place.
+/// The values of names for one lane, or in one of its frames.
 pub(crate) trait Scope {
-    /// The value of a part of a name; an error if it has none here, which says why.
+    /// The value of a name, or of a part of it. The error says why there is none; it may be empty.
     fn value(&self, name: &str, parts: &[Part<i128>]) -> Result<Evaluated, String>;
 }
 
@@ -149,7 +149,7 @@ impl Binary {
 }
 
 impl Place {
-    /// Its indices computed.
+    /// The place's parts, with computed indices.
     pub(crate) fn parts(&self, scope: &dyn Scope) -> Result<Vec<Part<i128>>, String> {
         let parts = self.parts.iter().map(|part| match part {
             Part::Field(name) => Ok(Part::Field(name.clone())),
@@ -163,7 +163,7 @@ impl Place {
     }
 }
 
-/// A name with its parts, as they are written.
+/// A name and its parts in Rust's syntax, with computed indices: `tile[2]`.
 pub(crate) fn written(name: &str, parts: &[Part<i128>]) -> String {
     let parts = parts.iter().map(|part| match part {
         Part::Field(field) => format!(".{field}"),

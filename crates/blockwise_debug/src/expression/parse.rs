@@ -3,11 +3,12 @@
 use super::{Binary, Expression, Part, Place, Unary};
 use crate::element::Evaluated;
 
-/// Deeper nesting is refused.
+/// Bounds the recursion: `depth` is at most this times the length of [`LEVELS`]. A parenthesis or
+/// an index adds 10 to it, a unary sign 1.
 const DEEPEST: u32 = 32;
 
-/// The signs of binary operations, from those that bind least. Of two that begin alike, the longer
-/// one is first.
+/// The signs of binary operations except [`PRODUCTS`], which bind most. The loosest level comes
+/// first. Within a level, `<=` comes before `<`, since the first sign that fits is taken.
 const LEVELS: [&[(&str, Binary)]; 8] = [
     &[("||", Binary::Or)],
     &[("&&", Binary::And)],
@@ -105,7 +106,8 @@ impl<'a> Reader<'a> {
     }
 
     fn sign(&mut self, signs: &[(&str, Binary)]) -> Option<Binary> {
-        // Longer signs that begin like one of these belong to other levels.
+        // `||` is not `|` twice: where the text begins with one of these, only signs of its length
+        // fit.
         let others = ["&&", "||", "<<", ">>"];
         let longer = others.iter().find(|other| self.rest.starts_with(**other));
         let mut fits = signs.iter().filter(|&&(sign, _)| {
@@ -157,7 +159,7 @@ impl<'a> Reader<'a> {
         }
         if !self.rest.starts_with(starts_name) {
             return Err(match self.rest {
-                "" => "the end is missing".to_owned(),
+                "" => "a value is missing at the end".to_owned(),
                 rest => format!("`{rest}` is no number and no name"),
             });
         }
@@ -175,18 +177,22 @@ impl<'a> Reader<'a> {
             } else if self.accept(".") {
                 let field = self.word().to_owned();
                 if field.is_empty() {
-                    return Err(format!("after `{name}.` a field's name is missing"));
+                    return Err(match self.rest {
+                        "" => "a field's name is missing at the end".to_owned(),
+                        rest => format!("a field's name is missing before `{rest}`"),
+                    });
                 }
                 if !self.accept("(") {
                     parts.push(Part::Field(field));
                 } else if field == "len" && self.accept(")") {
                     parts.push(Part::Len);
                 } else if matches!(&*field, "rows" | "cols") && self.accept(")") {
-                    // A matrix is passed with them: parameters of that name.
+                    // A matrix's extents are parameters of their own, named `m.rows()` and
+                    // `m.cols()`.
                     parts.push(Part::Field(format!("{field}()")));
                 } else {
                     return Err(format!(
-                        "`{field}()` cannot be called here: of functions only `len()` can, and a matrix's `rows()` and `cols()`; an element is `{name}[i]`"
+                        "`{field}()` cannot be called here: only `len()` and a matrix's `rows()` and `cols()` can; an element is `{name}[i]`"
                     ));
                 }
             } else if self.rest.starts_with('(') {
@@ -247,7 +253,8 @@ impl<'a> Reader<'a> {
         };
         end = digits(end);
         let mut is_float = false;
-        // Not a field or a method, as in `1.max(2)`.
+        // A point begins a fraction, unless a field, a method or a range follows: `1.max(2)`,
+        // `1..`.
         if let Some(after) = text[end..].strip_prefix('.')
             && !after.starts_with(|c: char| c == '.' || c.is_alphabetic() || c == '_')
         {

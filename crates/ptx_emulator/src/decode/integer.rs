@@ -91,7 +91,8 @@ pub(super) fn arithmetic<'a>(
     }
 }
 
-/// An operation with vector code for 16, 32 and 64 bits.
+/// Decodes an operation of two sources into `Int32` or `Int64`, which compute all lanes at once.
+/// 16-bit values go through [`short`].
 pub(super) fn simple<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -137,7 +138,8 @@ pub(super) fn simple<'a>(
     Ok(())
 }
 
-/// 16-bit values are zero-extended in 32-bit rows: compute in 32 bits and truncate.
+/// Computes a 16-bit operation in 32 bits and keeps the low 16. Rows hold 16-bit values
+/// zero-extended, so callers sign-extend the sources whose sign matters.
 pub(super) fn short(
     b: &mut Builder<'_, '_>,
     op: IntOp,
@@ -186,7 +188,8 @@ fn wide<'a>(b: &mut Builder<'a, '_>, form: &Form<'_, 'a>, ty: Ty) -> Result<(), 
     let (d, left, right, addend) = match (form.base, form.operands) {
         ("mul", [d, left, right]) => (d, left, right, None),
         ("mad", [d, left, right, addend]) => (d, left, right, Some(addend)),
-        _ => return Err(form.wrong("has another number of operands")),
+        ("mul", _) => return Err(form.wrong("takes 3 operands")),
+        _ => return Err(form.wrong("takes 4 operands")),
     };
     match ty.size() {
         4 => {
@@ -429,15 +432,15 @@ fn with_carry<'a>(
     Ok(())
 }
 
-/// `dp4a`: sum of the products of four bytes, plus a third operand. `dp2a`: the same for two 16-bit
-/// halves and the low or high two bytes.
+/// `dp4a`: multiplies the bytes of two operands pairwise, and adds the products to a third.
+/// `dp2a`: multiplies the first operand's two halves by the second's low or high two bytes instead.
 fn dot_product<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
     left: Ty,
     part: Option<&str>,
 ) -> Result<(), ParseError> {
-    /// One of the equal parts of a word, extended.
+    /// Part `index` of a word in parts of `bits` bits, sign- or zero-extended.
     fn element(word: u64, bits: u32, index: u32, signed: bool) -> i32 {
         let cut = (word as u32) << (32 - bits - bits * index);
         if signed {
@@ -446,8 +449,8 @@ fn dot_product<'a>(
             (cut >> (32 - bits)) as i32
         }
     }
-    /// Fourth operand: bits 0 and 1 say which operands are signed, the rest is the index of the
-    /// first byte.
+    /// `how` is a constant from the decoder: bits 0 and 1 say whether `a` and `b` are signed, the
+    /// rest is the index of `b`'s first byte.
     fn dot<const PARTS: u32>([a, b, c, how]: [u64; 4], _: bool) -> (u64, bool) {
         let (left, right, first) = (how & 1 == 1, how & 2 == 2, (how >> 2) as u32);
         let products = (0..PARTS).map(|index| {

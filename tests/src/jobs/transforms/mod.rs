@@ -1,5 +1,5 @@
-//! Convolutions by transforms. The taps' spectrum is computed here, as a sum in float64: the kernels
-//! that transform taps are compared with it, the others take it as an input.
+//! Convolutions by transforms. The taps' spectrum is computed here, as a sum in float64. Kernels
+//! that transform taps are compared with it; the others take it as an input.
 
 mod matrix;
 
@@ -22,8 +22,7 @@ use crate::data::{Draw, vector};
 /// A complex number.
 type Complex = [f64; 2];
 
-/// exp(−2πi·k/n) for each k below n. Each number of points is computed once: sines are most of a
-/// job's time otherwise.
+/// exp(−2πi·k/n) for each k below n. Cached by n: without that, sines take most of a job's time.
 fn roots(n: usize) -> Arc<[Complex]> {
     static ROOTS: LazyLock<Mutex<HashMap<usize, Arc<[Complex]>>>> = LazyLock::new(Mutex::default);
     let root = |k: usize| {
@@ -41,7 +40,7 @@ fn product(a: Complex, b: Complex) -> Complex {
     [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }
 
-/// Σ xᵢ·exp(−2πi·kᵢ/n), for the roots of n.
+/// Σⱼ xⱼ·exp(−2πi·kⱼ/n) over the terms (xⱼ, kⱼ); n is the number of roots.
 fn sum_of(terms: impl Iterator<Item = (Complex, usize)>, roots: &[Complex]) -> Complex {
     terms.fold([0.0; 2], |sum, (x, k)| {
         let turned = product(x, roots[k % roots.len()]);
@@ -54,14 +53,15 @@ fn rounded<T: Precision>(values: &[Complex]) -> Vec<T> {
     parts.map(|&part| T::nearest(part)).collect()
 }
 
-/// Values within an error of `units` roundings of a number of this magnitude.
+/// Expects these values, each part within `units` · `magnitude` unit roundoffs.
 fn near<T: Precision>(values: &[Complex], magnitude: f64, units: f64) -> Expected<Ix1> {
     let values = Array1::from(values.as_flattened().to_vec());
     let tolerance = values.mapv(|_| units * T::UNIT_ROUNDOFF * magnitude);
     Expected { values, tolerance }
 }
 
-/// The frequency that the forward passes leave at a position: each has its digit in reverse.
+/// The frequency that the forward passes leave at a position: the position's digits, one per pass,
+/// in reverse order.
 fn frequency<S: Shape>(mut position: usize) -> usize {
     let (mut frequency, mut factor) = (0, 1);
     for pass in S::PASSES {
@@ -72,8 +72,8 @@ fn frequency<S: Shape>(mut position: usize) -> usize {
     frequency
 }
 
-/// The frequency of a shape's spectrum at a place: in the order of the registers, of which each
-/// thread has pairs, and adjacent threads adjacent pairs.
+/// The frequency at index `at` of a shape's spectrum. Threads write their registers in pairs;
+/// adjacent threads write adjacent pairs.
 fn in_registers<S: Shape>(at: usize) -> usize {
     let radix = S::PASSES.iter().rfind(|pass| pass.radix > 1);
     let radix = radix.map_or(1, |pass| pass.radix);
@@ -110,14 +110,14 @@ fn spectrum<T: Precision>(
 struct Tables {
     spectrum: Vec<Complex>,
     factors: Vec<Complex>,
-    /// By how much the taps are delayed, where the kernels do that.
+    /// Places by which the kernels delay the taps; `None` if they take no shift.
     shift: Option<usize>,
-    /// The kernel that convolves takes rows, of which there is one.
+    /// The kernel that convolves takes rows' lengths and pitch; a job has one row.
     of_rows: bool,
 }
 
-/// What comes after a spectrum: the loudest sample that is transformed with these taps, which are
-/// not far from 1, and their factor.
+/// The two complex numbers after a spectrum. The first is the loudest sample that is transformed,
+/// and the taps' factor: 1, because these taps are not far from 1. The second is zero.
 fn gain<T: Precision>(points: usize, taps: &[T]) -> [Complex; 2] {
     let loudest = taps.iter().map(|&tap| tap.into().abs()).fold(0.0, f64::max);
     let [most, step] = match size_of::<T>() {
@@ -166,7 +166,7 @@ struct Case {
     taps: usize,
     mode: ConvMode,
     grid_cap: Option<u32>,
-    /// A sample that is not finite or very large, which its windows do not transform.
+    /// The index and value of a special sample: infinite, NaN or very large.
     special: Option<(usize, f64)>,
 }
 
@@ -183,7 +183,7 @@ const fn case(samples: usize, taps: usize, mode: ConvMode, grid_cap: Option<u32>
 /// The kernels of a shape and a type.
 struct Shaped {
     convolve: fn(&DeviceProperties, Case) -> Job,
-    /// Of a number of taps and their shift.
+    /// The job of the kernel that transforms taps, by their number and shift.
     taps: fn(usize, usize) -> Job,
 }
 
@@ -229,7 +229,8 @@ const SHAPES: [Shaped; 7] = [
     },
 ];
 
-/// Those whose mutants stand for the others'.
+/// The shapes whose mutants stand for the others', which are left out (`INSTANCES` in
+/// `mutation/trial.rs`).
 const MUTATED: [&Shaped; 2] = [&SHAPES[0], &SHAPES[6]];
 
 pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
@@ -238,11 +239,13 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.push((shape.convolve)(on, case(300, 40, ConvMode::Full, None)));
         jobs.push((shape.taps)(40, 3));
     }
-    // Three pairs of windows on a block, the second within the signal.
+    // Three pairs of windows on one block, or five (`fft-radix2`). The inner ones are inside the
+    // signal.
     let several = case(9000, 97, ConvMode::Same, Some(1));
     for shape in MUTATED {
         jobs.push((shape.convolve)(on, several));
-        // In windows at both ends and between them, where the first and last outputs are finite.
+        // In the first, a middle and the last pair of windows. The signal's first and last outputs
+        // stay finite.
         for special in [
             (1000, f64::NAN),
             (6000, f64::INFINITY),
@@ -253,7 +256,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         }
         let short = (shape.convolve)(on, case(100, 7, ConvMode::Valid, None));
         jobs.push(short.with_spare_blocks([1, 0, 0]));
-        // Direct sums of fewer taps than a group, and fewer outputs than threads.
+        // Direct sums of fewer outputs than threads. 6 and 9 taps are no whole groups: of 16 in
+        // `fft-radix2`, of 4 in `fft2048`.
         for taps in [6, 9] {
             let special = Some((50, f64::INFINITY));
             let few = case(100, taps, ConvMode::Valid, None);
@@ -263,7 +267,8 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     }
     // Taps in every register.
     jobs.push((SHAPES[0].taps)(2040, 3));
-    // Larger than a transform in registers takes. `fft-radix2` does.
+    // Too large for transforms in registers, which compute its outputs by direct sums. `fft-radix2`
+    // transforms it, so that kernel is left out here.
     let special = Some((6000, 1e36));
     jobs.push((SHAPES[0].convolve)(on, Case { special, ..several }));
     jobs.extend(matrix::of_columns(64, 1, 1));
@@ -285,7 +290,8 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             jobs.push((shape.taps)(samples.min(taps), 31));
         }
     }
-    // Around a pair of windows of each.
+    // As many outputs as a pair of windows has, one fewer and one more: 3840 in `fft2048`, 2048 in
+    // `fft-radix2`.
     for (shape, outputs) in MUTATED.into_iter().zip([3840, 2048]) {
         for samples in [outputs - 1, outputs, outputs + 1] {
             for grid_cap in [None, Some(1)] {

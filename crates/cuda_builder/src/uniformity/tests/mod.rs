@@ -1,6 +1,7 @@
 //! Kernels in the form that the analysis reads, with the expected reports.
 //!
-//! `!dbg !7` is line 7. A missed wait and the divergent branch are identified by their lines.
+//! `!dbg !7` puts an instruction on line 7; there are lines 3 to 19. A report is a pair of lines:
+//! the barrier's or warp operation's, then the divergent branch's.
 
 mod addresses;
 mod allocations;
@@ -16,7 +17,7 @@ use std::fmt::Write as _;
 use super::*;
 use crate::ir::module::Instruction;
 
-/// LLVM's declarations of the intrinsics.
+/// The end of every module, before its lines: globals, declarations, attributes and debug nodes.
 const DECLARATIONS: &str = "
 @tile = internal addrspace(3) global [256 x i32] undef
 @counter = internal global i32 0
@@ -44,7 +45,7 @@ attributes #1 = { convergent nounwind }
 !2 = distinct !DISubprogram(name: \"k\", file: !1, line: 1)
 ";
 
-/// The kernels of a module, as one group.
+/// The suspects of a module whose kernels are all in one group.
 fn all_suspects(text: &str) -> Suspects {
     let module = Module::parse(text).unwrap();
     let kernels = crate::ir::calls::kernels(&module).map(str::to_owned);
@@ -79,12 +80,13 @@ fn module_text(body: &str, functions: &str) -> String {
     text
 }
 
-/// The pairs of lines reported for a kernel with this body, in a module with these functions.
+/// The lines of each report on a kernel with this body, in a module with these functions: the
+/// wait's and the branch's, or the call's and 0 if the call is not followed. Sorted.
 fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
     reported_in(rule, &module_text(body, functions))
 }
 
-/// The same for a module.
+/// The same for the first kernel of a module.
 fn reported_in(rule: Rule, text: &str) -> Vec<(u32, u32)> {
     let module = Module::parse(text).unwrap();
     let kernel = module
@@ -117,7 +119,8 @@ fn check(body: &str, expected: &[(u32, u32)]) {
     );
 }
 
-/// Checks whether threads of the block, and those of a warp, may diverge on a condition.
+/// Asserts whether threads of the block, and lanes of a warp, may diverge at a branch on `%c`,
+/// which `lines` defines.
 #[track_caller]
 fn condition(rule: Rule, lines: &str, parts_block: bool, parts_warp: bool) {
     let body = format!(
