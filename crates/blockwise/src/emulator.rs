@@ -14,6 +14,7 @@ use ptx_emulator::{
     MemoryError, Module,
 };
 
+use crate::argument;
 use crate::backend::{
     Arrival, Backend, Callable, HostMemory, OWN, Program, Queue, Replay, Rows, Started, Step,
     Timestamp,
@@ -385,15 +386,8 @@ impl Callable for EmulatorFunction {
         shape: Shape,
         arguments: &[Argument<'_>],
     ) -> Result<()> {
-        let bytes = |argument: &Argument<'_>| {
-            // SAFETY: an argument's pointer is valid for its bytes. Padding, which only structs of
-            // `unsafe` kernels have, is only copied.
-            let bytes: &[u8] =
-                unsafe { std::slice::from_raw_parts(argument.as_ptr(), argument.bytes()) };
-            bytes.to_vec()
-        };
-        let arguments: Vec<Vec<u8>> = arguments.iter().map(bytes).collect();
-        let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        let arguments: Vec<_> = arguments.iter().map(argument::bytes).collect();
+        let arguments: Vec<&[u8]> = arguments.iter().map(|bytes| &**bytes).collect();
         self.run(shape, &arguments)
     }
 

@@ -5,6 +5,7 @@
 )]
 
 mod any;
+mod argument;
 mod backend;
 mod buffer;
 mod busy;

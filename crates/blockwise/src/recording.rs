@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use launch_contract::launch::{Argument, Shape};
 
+use crate::argument;
 use crate::backend::{Callable, Step};
 use crate::memory::Allocation;
 
@@ -20,21 +21,10 @@ impl Recorded {
         arguments: &[Argument<'_>],
         uses: Vec<(Arc<Allocation>, bool)>,
     ) -> Self {
-        let copied = arguments.iter().map(|argument| {
-            let mut bytes = vec![0_u8; argument.bytes()].into_boxed_slice();
-            // SAFETY: an argument's pointer is valid for its bytes. A struct's padding is copied
-            // too, and stays uninitialised.
-            unsafe {
-                argument
-                    .as_ptr()
-                    .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
-            }
-            bytes
-        });
         let step = Step::Launch {
             function,
             shape,
-            arguments: copied.collect(),
+            arguments: arguments.iter().map(argument::bytes).collect(),
         };
         Self { step, uses }
     }
