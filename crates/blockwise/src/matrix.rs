@@ -17,8 +17,8 @@ pub struct Matrix<'a, T: Plain> {
 }
 
 impl<'a, T: Plain> Matrix<'a, T> {
-    /// These elements as a matrix. The function that takes it checks that there are `rows` ·
-    /// `cols`.
+    /// A matrix of these elements. Does not check that there are `rows` · `cols` of them: the
+    /// function that the matrix is passed to does.
     pub fn new(view: impl Into<View<'a, T>>, rows: usize, cols: usize) -> Self {
         let view = view.into();
         Self { view, rows, cols }

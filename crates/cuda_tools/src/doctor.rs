@@ -17,13 +17,14 @@ pub struct Diagnosis {
 }
 
 /// Examines this machine. `cache` is the folder of fetched tools, `setup` the command that installs
-/// what is missing; `needs_ptxas` if its absence counts.
+/// what is missing. If `needs_ptxas`, the diagnosis is not complete without ptxas.
 pub fn examine(cache: &Path, setup: &str, needs_ptxas: bool) -> Diagnosis {
     let report = Toolchain::search();
     let (mut text, has_host) = for_the_host(&Host);
     let _ = write!(
         text,
-        "Rust to PTX (the first complete place is used)\n{report}"
+        "Rust to PTX (the first complete location is used; if variables choose tools, only \
+         those)\n{report}"
     );
     if let Some(toolchain) = report.chosen() {
         let _ = writeln!(text, "  used: {}", toolchain.origin);
@@ -49,7 +50,12 @@ pub fn examine(cache: &Path, setup: &str, needs_ptxas: bool) -> Diagnosis {
         nccl::WHEEL.found(cache),
     ) {
         (Some(path), _) => writeln!(text, "  {path} ({})", nccl::VARIABLE),
-        (None, Some(path)) => writeln!(text, "  export {}={}", nccl::VARIABLE, path.display()),
+        (None, Some(path)) => writeln!(
+            text,
+            "  fetched; to load it instead of the system's: export {}={}",
+            nccl::VARIABLE,
+            path.display()
+        ),
         (None, None) => writeln!(
             text,
             "  the system's libnccl.so.2, if there is one; else: {setup} --nccl"
@@ -65,7 +71,8 @@ pub fn examine(cache: &Path, setup: &str, needs_ptxas: bool) -> Diagnosis {
         missing.push(format!("ptxas is missing; fix: {setup}"));
     }
     if !has_host {
-        missing.push("What compiles for the host is missing: see the first lines.".to_owned());
+        missing
+            .push("A program that builds for the host is missing: see the first lines.".to_owned());
     }
     let complete = missing.is_empty();
     if complete {
@@ -75,7 +82,7 @@ pub fn examine(cache: &Path, setup: &str, needs_ptxas: bool) -> Diagnosis {
     Diagnosis { text, complete }
 }
 
-/// Programs that are called by their names, each with what provides it.
+/// Programs that are looked up in the PATH, each with how to get it.
 const FOR_THE_HOST: [(&str, &str); 2] = [
     ("cargo", "https://rustup.rs"),
     (
@@ -85,8 +92,8 @@ const FOR_THE_HOST: [(&str, &str); 2] = [
     ),
 ];
 
-/// What compiles for the host, and whether all of it is there. `cc` is the linker of rustc's own
-/// choice on Linux; settings that name another one are not read.
+/// The report on the programs that build for the host, and whether all are found. `cc`, rustc's
+/// default linker on Linux, is looked up only there; settings that name another are not read.
 fn for_the_host(machine: &dyn Machine) -> (String, bool) {
     let mut text = "Rust for the host, and what it links with\n".to_owned();
     let mut is_whole = true;

@@ -1,5 +1,5 @@
-//! This command as a peer of another build's: it answers [requests](super::protocol) on its own
-//! device.
+//! `bench --serve`: this build as the peer of another build's benchmark. It answers
+//! [requests](super::protocol), and times in its own process.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -20,7 +20,7 @@ pub enum ServeError {
     /// A line cannot be read or written.
     #[error(transparent)]
     Line(#[from] std::io::Error),
-    /// A line is no request.
+    /// A line is no request, or an answer cannot be written as JSON.
     #[error("a line is no request of this version: {0}")]
     Request(#[from] serde_json::Error),
 }
@@ -42,7 +42,7 @@ pub fn serve(
         next = match request {
             Request::Load(asked) => match work(&asked) {
                 Some(work) => loaded(device, &work, &asked, &mut inputs, &mut talk)?,
-                // Another build need not have this operation or type.
+                // This build may lack an operation, type or size that the other build asks for.
                 None => {
                     talk.answer(&Answer::Loaded(Vec::new()))?;
                     talk.read()?
@@ -102,7 +102,8 @@ fn work(asked: &Asked) -> Option<Work> {
     Some(work)
 }
 
-/// Answers until another work is asked for; that request is the result.
+/// Loads the work and answers requests about it, until a request for another work or for versions.
+/// Returns that request; if the work cannot be loaded, the next one; `None` at the end of input.
 fn loaded<R: BufRead, W: Write>(
     device: &Device,
     work: &Work,

@@ -1,5 +1,6 @@
-//! What a terminal shows while a command works. Standard error that is no terminal gets a line when
-//! a work or a block runs long; with `--quiet` there is no output at all.
+//! The progress that a command shows while it works: bars on a terminal. Elsewhere standard error
+//! gets a line about a task or a block that runs long, and now and then one about checks. `--quiet`
+//! shows no progress.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
@@ -12,10 +13,10 @@ use ptx_emulator::{Progress, Running};
 
 use super::report;
 
-/// How long a block runs before its place is reported.
+/// How long a block is known to run before its loop is reported, and the time between updates.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long a work runs before it is named where there is no terminal.
+/// Without a terminal: how long a task runs before one line names it.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// A bar for this many elements.
@@ -27,7 +28,7 @@ pub(super) fn bar(what: &str, elements: usize) -> ProgressBar {
     )
 }
 
-/// The same of rank 0's part, which stands for all.
+/// A bar for rank 0's part, which stands for the parts of all ranks. Other ranks' bars are hidden.
 pub(super) fn of_rank(rank: &Rank, what: &str, elements: usize) -> ProgressBar {
     match rank.number() {
         0 => bar(what, elements),
@@ -35,14 +36,14 @@ pub(super) fn of_rank(rank: &Rank, what: &str, elements: usize) -> ProgressBar {
     }
 }
 
-/// The time since a work of unknown length began.
+/// The time since a task of unknown length began.
 pub(super) fn clock(what: &str) -> ProgressBar {
     let clock = begin(ProgressBar::new_spinner(), what, "{elapsed} {wide_msg}");
     say_later(&clock);
     clock
 }
 
-/// A bar for a launch in N orders of its threads; the time, when it is one.
+/// A bar that counts the thread orders in which a launch runs. With one order, a [`clock`].
 pub(super) fn orders(what: &str, orders: u64) -> ProgressBar {
     match orders {
         1 => clock(what),
@@ -62,12 +63,12 @@ fn begin(bar: ProgressBar, what: &str, template: &str) -> ProgressBar {
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = bar.with_style(style).with_message(what.to_owned());
-    // What ends at once shows nothing.
+    // A thread draws the bar, at once and every 200 ms, so that times advance between steps.
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
 
-/// How often checks are counted where there is no terminal.
+/// Without a terminal: the shortest time between two lines about checks.
 const COUNTED: Duration = Duration::from_secs(5);
 
 /// Counts checks: on a terminal in a bar, elsewhere with a line now and then.
@@ -94,7 +95,7 @@ impl Checks {
         }
     }
 
-    /// One that has ended.
+    /// Counts a check that has ended.
     pub(super) fn take(&mut self, what: &str) {
         self.done += 1;
         self.bar.inc(1);
@@ -112,7 +113,7 @@ impl Checks {
     }
 }
 
-/// Names a work that runs long, once, where there is no terminal.
+/// Without a terminal: writes one line if the task still runs after [`SILENCE`].
 fn say_later(bar: &ProgressBar) {
     if stderr().is_terminal() {
         return;
@@ -124,11 +125,12 @@ fn say_later(bar: &ProgressBar) {
             report::notice(&text);
         }
     };
-    // Without one more thread nothing is said.
+    // If no thread can be started, the line is omitted.
     let _ = thread::Builder::new().spawn(word);
 }
 
-/// What is said of a work that has not ended and whose place was not reported.
+/// The line about a task. `None` if it has ended, or if its message is empty: then a [`Listener`]
+/// has already reported a loop in it.
 fn still(bar: &ProgressBar) -> Option<String> {
     let what = bar.message();
     if bar.is_finished() || what.is_empty() {
@@ -142,8 +144,8 @@ fn still(bar: &ProgressBar) -> Option<String> {
     })
 }
 
-/// Follows the emulator's launches: shows on a terminal which loop a block is in that runs long,
-/// and says it once where there is none.
+/// Follows the emulator's launches, and reports the loop that a long-running block is in. A bar on
+/// a terminal is kept up to date; without a terminal or a bar, one line says it once.
 pub(super) struct Listener {
     what: String,
     bar: Option<ProgressBar>,
@@ -153,7 +155,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Follows a work that has a bar.
+    /// Follows a task that has a bar.
     pub(super) fn of(what: &str, bar: &ProgressBar) -> Self {
         Self {
             what: what.to_owned(),
@@ -163,7 +165,7 @@ impl Listener {
         }
     }
 
-    /// Follows launches that have none.
+    /// Follows launches that have no bar.
     pub(super) fn alone() -> Self {
         Self {
             what: String::new(),

@@ -1,20 +1,23 @@
-//! Products with up to sixteen columns of f32, or four of f64: each element of A is used as often,
-//! so the speed of reading A counts. [`direct`](super::direct) has more columns of f64.
+//! Products with up to 16 columns of f32, or 4 of f64. Each element of A is used once per column
+//! only, so the speed of reading A decides. For f64 with more columns there is
+//! [`direct`](super::direct).
 //!
 //! Change from [`sliced`](super::sliced): no tiles. Neighbouring threads read neighbouring elements
 //! of a row of A, and the same rows of B; each has a sum for every column.
 //!
-//! - A team of `team` threads owns two rows of C at a time, in a block of [`THREADS`]. Thread l
-//!   of n takes elements l, l + n, … of the inner extent; with one column, packs of 16 bytes where
-//!   A's rows are whole packs.
-//! - A shuffle exchanges half of the columns for the other half's lanes, the next one half of
-//!   those, and so on: C columns cost C − 1 shuffles and a few instead of 5 C. The first lane of
-//!   each column writes the warp's sum to slot (warp, row, column) of shared memory, and one thread
-//!   adds each output in the order of the team's warps. [Tickets](super::ticket) add the slices.
-//! - The barrier after the writes orders them before those reads; the barrier after the reads
-//!   orders them before the writes for the next rows.
-//! - Global reads per element of C: inner/columns of A, and inner of B, which the L1 cache holds:
-//!   two rows a team read it half as often.
+//! - A team of `team` threads owns two rows of C at a time, in a block of [`THREADS`]. Thread l of
+//!   n in a team takes elements l, l + n, … of the inner extent. With one column and rows of A that
+//!   are whole packs, it can take packs of 16 bytes instead (`packs`).
+//! - A part is a team, or one warp of a larger team. Its lanes exchange sums: in each step a lane
+//!   keeps half of its columns and gives the other half away, until it has one. For each row, COLS
+//!   columns cost COLS − 1 shuffles and log2(lanes / COLS) more, instead of log2(lanes) · COLS. The
+//!   first lane of each column writes the part's sum to slot (part, row, column) of shared memory.
+//!   One thread adds each output in the order of the team's parts. [Tickets](super::ticket) add the
+//!   slices.
+//! - The first barrier orders the writes to the slots before the additions that read them; the
+//!   second one orders these reads before the writes for the next rows.
+//! - Global reads per element of C: inner/cols of A, and inner/2 of B, because a team loads a row
+//!   of B once for its two rows of C. The L1 cache holds B.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -62,8 +65,8 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 /// C = A · B of few columns, of each product of a batch.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
-///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times. C has an element.
+/// - `a`: `of_a` matrices A of `rows · inner` elements: 1 that all products share, or `batch`. `b`,
+///   `c`: `batch` matrices of `inner · cols` and of `rows · cols` elements; `c` is not empty.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each block's rows of each
 ///   product, 0 before and after; both are empty with one slice.
 /// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
@@ -159,13 +162,15 @@ struct FewCols<T> {
     cols: usize,
     shares_a: bool,
     team: usize,
-    /// Whether every sum has a column, and B's rows are loaded in packs.
+    /// Whether the columns are exactly COLS and B is aligned to 16 bytes. Then B's rows are loaded
+    /// in packs if COLS is a multiple of PACK.
     whole: bool,
 }
 
 impl<T: Scalar> FewCols<T> {
-    /// Computes with sums for ROWS rows and COLS columns, a power of two, and loads of LANES
-    /// elements of A and PACK of B, AT_ONCE rows of B in flight.
+    /// Computes the block's outputs. Each thread has sums for ROWS rows and COLS columns; COLS is a
+    /// power of two. A load takes LANES elements of a row of A, or up to PACK of B. The loads of
+    /// AT_ONCE steps are in flight.
     ///
     /// # Safety
     /// The operands have the lengths that the kernel requires, and there are at most COLS columns.
@@ -187,7 +192,7 @@ impl<T: Scalar> FewCols<T> {
         let t = thread::thread_idx_x() as usize;
         // Powers of two, so dividing by them is a shift.
         let shift = (self.team as u32).trailing_zeros();
-        // Parts of a team, whose lanes exchange sums.
+        // A part of a team is at most a warp; its lanes exchange sums. log2 of their number:
         let of_lanes = shift.min(WARP.trailing_zeros());
         let (lanes, parts) = (1 << of_lanes, 1 << (shift - of_lanes));
         let (of_team, member) = (t >> shift, t & (self.team - 1));
@@ -205,7 +210,7 @@ impl<T: Scalar> FewCols<T> {
                 // SAFETY: each output of each part has one lane, and one slot; after the barrier
                 // each output has one thread.
                 unsafe {
-                    // Lanes that have the same column.
+                    // log2 of the number of lanes that have the same column.
                     let same = of_lanes - COLS.trailing_zeros();
                     let lane = t & (lanes - 1);
                     if lane & ((1 << same) - 1) == 0 {
@@ -242,8 +247,8 @@ impl<T: Scalar> FewCols<T> {
         }
     }
 
-    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers
-    /// there, with COLS columns, and in C.
+    /// Calls `each` for this thread's outputs among the `high` rows from `top` on. Its arguments
+    /// are the output's index in `high` · COLS, and its index in C.
     #[inline(always)]
     fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {
         let mut out = thread::thread_idx_x() as usize;
@@ -256,9 +261,9 @@ impl<T: Scalar> FewCols<T> {
         }
     }
 
-    /// This thread's sums of rows from `top` on, over the slice of `len` elements from `begin` on;
-    /// those of its `lanes` neighbours are added up, and each lane has the one of its column: the
-    /// lane's number divided by that of lanes with the same column.
+    /// The sums of ROWS rows from `top` on over the slice of `len` elements from `begin` on, added
+    /// over the part's `lanes` lanes. Each lane returns those of one column:
+    /// lane / (lanes / COLS).
     ///
     /// # Safety
     /// As for [`each`](Self::each); all lanes of a warp call it.
@@ -293,7 +298,8 @@ impl<T: Scalar> FewCols<T> {
         let mut own = [[T::ZERO; COLS]; ROWS];
         let step = self.team * LANES;
         let both = |inside: bool| {
-            // SAFETY: a pack of these rows, and one of B, or a row of B.
+            // SAFETY: loads happen only if `inside`, and for rows that A has: then A has this pack
+            // in each of them, and B has this pack or row.
             let loaded = unsafe {
                 let a: [[T; LANES]; ROWS] = core::array::from_fn(|row| {
                     let exists = inside && top + row < self.rows;
@@ -356,7 +362,7 @@ impl<T: Scalar> FewCols<T> {
         of_column
     }
 
-    /// A row of B, zeros after its end and unless `inside`.
+    /// A row of B, with zeros beyond its last column. All zeros unless `inside`.
     ///
     /// # Safety
     /// If `inside`, `from` points to it.
@@ -387,8 +393,9 @@ impl<T: Scalar> FewCols<T> {
     }
 }
 
-/// Of the lanes that are `delta` apart, the upper ones keep the upper half of the first 2 · HALF
-/// columns, and the others the lower half. Halves `delta`.
+/// Lanes that are `delta` apart exchange half of their first 2 · HALF sums, and add what they
+/// receive: the upper lane keeps the upper HALF columns, moved to the front, the other lane the
+/// lower HALF. Halves `delta`.
 ///
 /// # Safety
 /// All lanes of the warp call it.

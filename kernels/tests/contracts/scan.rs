@@ -39,7 +39,8 @@ fn line() -> Launch {
     }
 }
 
-/// 4 × 100 × `inner`, without a state and dynamic shared memory.
+/// 4 · `inner` lines of 100 elements that are `inner` apart, without state or dynamic shared
+/// memory.
 fn lines(inner: usize) -> Launch {
     Launch {
         input: 400 * inner as u64,
@@ -117,7 +118,7 @@ fn each_line_has_what_is_before_and_after_it() {
             "after.len()",
         );
     }
-    // A short line after others goes by tiles.
+    // Short lines with prefixes (`before`) are scanned by tiles, which need shared memory.
     let short = Launch {
         before: 4,
         ..lines(1)
@@ -171,7 +172,7 @@ fn lines_of_several_tiles_have_a_state_and_a_ring() {
     starts(start(columns));
     let state = columns.state - 1;
     refused(start(Launch { state, ..columns }), "state.len()");
-    // 32 bits count its words.
+    // A state may have at most `u32::MAX` words.
     let words = u32::MAX.into();
     for (of, start) in [
         (good, start as fn(Launch) -> Result<(), Error>),
@@ -279,7 +280,7 @@ fn in_one_step_each_tile_has_a_block() {
     }
     let shape = good.shape.shared(TILE_BYTES - 1);
     refused(start_once(Launch { shape, ..good }), "shared_bytes");
-    // As many tiles as a group has.
+    // 1024 tiles, as many as a group has: `scan_once` takes only lines of fewer tiles.
     let len = group::<f32>() - 1;
     let long = Launch {
         input: len as u64,

@@ -8,10 +8,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::{Channel, Kind, MESSAGE_BYTES, Report};
 use crate::thread;
 
-/// The name is [`CHANNEL`](super::CHANNEL). Removed if no kernel can reach a panic: hence the
-/// linkage.
+/// The variable named by [`CHANNEL`](super::CHANNEL). Its linkage lets LLVM remove it if no kernel
+/// can reach a panic.
 #[linkage = "linkonce_odr"]
-// As `#[externally_visible]` does, which refuses names that belong to cuda_std.
+// The marks that `#[externally_visible]` adds. They are written out, because it refuses a static
+// whose name starts with `cuda_std_`.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
 static mut cuda_std_panics: Channel = Channel {
@@ -25,7 +26,7 @@ static mut cuda_std_panics: Channel = Channel {
 /// # Safety
 /// `file` is a zero-terminated text.
 #[linkage = "linkonce_odr"]
-// As above.
+// The marks that `#[externally_visible]` adds.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
 #[inline(never)]
@@ -33,8 +34,8 @@ static mut cuda_std_panics: Channel = Channel {
 unsafe fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, line: u32) -> ! {
     if let Some(report) = claim() {
         let numbers = &raw mut report.numbers;
-        // SAFETY: the report's own fields. Volatile, because one combined store would cost each
-        // caller a register.
+        // SAFETY: `claim` gives the report to this thread alone.
+        // Volatile keeps two stores: a combined one would cost each caller a register.
         unsafe {
             (&raw mut (*numbers)[0]).write_volatile(a as u64);
             (&raw mut (*numbers)[1]).write_volatile(b as u64);
@@ -50,7 +51,7 @@ unsafe fn cuda_std_panic(kind: Kind, a: usize, b: usize, file: *const c_char, li
 /// # Safety
 /// `file` is a zero-terminated text.
 #[linkage = "linkonce_odr"]
-// As above.
+// The marks that `#[externally_visible]` adds.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "cuda_std.externally_visible")]
 #[inline(never)]
@@ -64,16 +65,16 @@ unsafe fn cuda_std_panic_text(text: &[u8], file: *const c_char, line: u32) -> ! 
     exit()
 }
 
-/// The report, for the first thread that panics; `None` for others.
+/// The report for the first thread that panics, `None` for later ones. Without a report, traps.
 #[inline(always)]
 fn claim() -> Option<&'static mut Report> {
-    // SAFETY: the host writes it before the launch, and nothing during it.
+    // SAFETY: the host writes the address before the launch; nobody writes it during the launch.
     let report = unsafe { cuda_std_panics.report } as *mut Report;
     if report.is_null() {
         // SAFETY: ends the launch.
         unsafe { core::arch::asm!("trap;", "exit;", options(noreturn, nostack)) }
     }
-    // SAFETY: all threads access it atomically, the host after the launch.
+    // SAFETY: threads access it only atomically, and the host only when no launch runs.
     let panicked = unsafe { AtomicU32::from_ptr(&raw mut cuda_std_panics.panicked) };
     // SAFETY: the address of a report, which no other thread gets.
     (panicked.fetch_add(1, Ordering::Relaxed) == 0).then(|| unsafe { &mut *report })
@@ -113,7 +114,8 @@ unsafe fn deliver(report: &mut Report, kind: Kind, file: *const c_char, line: u3
 
 #[inline(always)]
 fn exit() -> ! {
-    // SAFETY: ends the thread, which owns nothing that other threads could not see.
+    // SAFETY: ends only this thread. What ends with it is its local memory, which no other thread
+    // accesses.
     unsafe { core::arch::asm!("exit;", options(noreturn, nostack)) }
 }
 
@@ -152,7 +154,7 @@ pub(super) fn formatted(message: Arguments<'_>, place: &Location<'_>) -> ! {
         bytes: [0; MESSAGE_BYTES],
         length: 0,
     };
-    // Text that does not fit is omitted; no other error is possible.
+    // An error ends the text: a part that does not fit, or one that an argument returns.
     let _ = fmt::write(&mut writer, message);
     text(writer.bytes.get(..writer.length).unwrap_or_default(), place)
 }

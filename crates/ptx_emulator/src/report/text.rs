@@ -58,7 +58,7 @@ fn check_text(
         let dropped = plural(check.dropped, "more finding");
         writeln!(
             to,
-            "{MARGIN} {dropped} not kept: raise the limit to see them"
+            "{MARGIN} {dropped} not kept: raise --max-findings to keep more"
         )?;
     }
     for notice in &check.notices {
@@ -178,7 +178,8 @@ fn actor_text(to: &mut String, site: &Site) -> fmt::Result {
 fn headline(finding: &Finding) -> String {
     let used = finding.others.first().and_then(|read| read.target);
     let target = match finding.rule {
-        // The mistake is the read, wherever its value is used.
+        // The headline names the read: the first of `others`; `site` is where its value is used. An
+        // atomic access may be both, and has no `others`.
         Rule::UninitialisedMemory => used.or(finding.site.target),
         _ => finding.site.target,
     };
@@ -285,7 +286,7 @@ fn location(place: &SourceLocation) -> String {
     clean(&place.to_string())
 }
 
-/// Removes control characters: PTX may contain anything, including terminal escape sequences.
+/// Escapes control characters: PTX may contain anything, including terminal escape sequences.
 fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {

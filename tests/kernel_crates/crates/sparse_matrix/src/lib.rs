@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// `out = matrix · vector`; row `r` holds `values[starts[r]..starts[r + 1]]` in `columns`.
+/// `out = matrix · vector`. Row `r` has the entries `starts[r]..starts[r + 1]`: entry `i` is
+/// `values[i]`, in column `columns[i]`.
 #[kernel]
 pub unsafe fn sparse_product(
     starts: &[u32],
