@@ -119,13 +119,6 @@ fn loaded<R: BufRead, W: Write>(
             return talk.read();
         }
     };
-    let entries = work.rungs.iter().map(|rung| Entry {
-        implementation: String::new(),
-        rung: rung.name.clone(),
-        policy: rung.policy.clone(),
-    });
-    talk.answer(&Answer::Loaded(entries.collect()))?;
-    let effort = Effort::of(asked.brief);
     let mut side = match Local::new(device, &mut *of_work, copies, work.bytes) {
         Ok(side) => side,
         Err(error) => {
@@ -133,6 +126,13 @@ fn loaded<R: BufRead, W: Write>(
             return talk.read();
         }
     };
+    let entries = work.rungs.iter().map(|rung| Entry {
+        implementation: String::new(),
+        rung: rung.name.clone(),
+        policy: rung.policy.clone(),
+    });
+    talk.answer(&Answer::Loaded(entries.collect()))?;
+    let effort = Effort::of(asked.brief);
     let mut selected = None;
     while let Some(request) = talk.read()? {
         let (entry, launches) = match request {
