@@ -19,7 +19,7 @@ use crate::bench::{
 };
 use crate::io::OutputFile;
 
-/// What is timed, by what inputs.
+/// Which benchmarks are timed, and with which inputs.
 #[derive(Args)]
 pub(super) struct Choice {
     /// Only benchmarks whose name (operation/type/kernel/size) contains one of these, separated by
@@ -38,7 +38,7 @@ pub(super) struct Choice {
     /// One small size of each operation
     #[arg(long)]
     quick: bool,
-    /// What the random inputs follow from; without it they are new in every run
+    /// Seed of the random inputs, and of sizes drawn at random; without it every run draws new ones
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -49,9 +49,9 @@ pub(super) struct Arguments {
     choice: Choice,
     #[command(flatten)]
     gpus: Gpus,
-    /// Compare with others by turns on the same device, separated by commas: other libraries by a
-    /// script (bench/peers.py of the repository, with --gpus bench/mesh_peers.py), another build of
-    /// this command as build:PATH
+    /// Peers to time by turns with ours, separated by commas: a script for other libraries
+    /// (bench/peers.py of the repository, on its default GPU), or another build of this command as
+    /// build:PATH, on our device. With --gpus one script, bench/mesh_peers.py, after ours
     #[arg(long, value_delimiter = ',', value_name = "SCRIPT|build:PATH")]
     peers: Vec<Source>,
     /// The interpreter for a script
@@ -62,36 +62,41 @@ pub(super) struct Arguments {
         requires = "peers"
     )]
     python: PathBuf,
-    /// Where the rows `files/...` keep their files, up to 8 GiB [default: /dev/shm if there is one,
-    /// else the folder for temporary files]
+    /// Folder for the files of the benchmarks `files/...`, up to 8 GiB at the standard sizes
+    /// [default: /dev/shm if there is one, else the folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     files: Option<PathBuf>,
-    /// Only the default, at N shapes drawn at random over the operations and types that --filter
-    /// leaves: sides from 1 to 20,000, a third each of multiples of 128, of 8, and as drawn. With
-    /// --peers, what share is not slower than the fastest of them, and the ten worst
+    /// Time only the launcher's default kernel, at N random shapes of the operations and types that
+    /// --filter leaves. Sides of matrices go up to 20,000, lengths of vectors up to 400,000,000. A
+    /// third of the shapes is rounded to multiples of 128, a third to multiples of 8. With --peers,
+    /// also report how often the default is not slower than the fastest peer, and the ten worst
+    /// shapes
     #[arg(long, value_name = "N", conflicts_with_all = ["size", "quick", "gpus", "sweep"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     random: Option<u32>,
     /// With --random, compare the default with our other kernels instead: what share is within 5 %
     /// of the fastest
     #[arg(long, requires = "random", conflicts_with = "peers")]
     own: bool,
-    /// Answer another build's `bench --peers build:...` on standard input
+    /// Serve another build's `bench --peers build:...`: read requests from standard input and
+    /// answer on standard output
     #[arg(long, hide = true)]
     serve: bool,
     /// Compare the launchers' choices with every kernel instead, at N shapes of each operation,
     /// drawn as for --random
     #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sweep: Option<u32>,
-    /// With --gpus, also record where the time of a step goes: what the host of each GPU does, when
-    /// each kernel and transfer runs, and how long the GPU takes alone; in phases.md of the folder
+    /// With --gpus, also record where the time of a step goes: the host's work for each GPU, when
+    /// each kernel and transfer runs, and how long a GPU takes for its part without the others.
+    /// Printed after the table, and written to phases.md in the folder of --output
     #[arg(long, requires = "gpus")]
     phases: bool,
     /// Seconds for each operation of a sweep, at most
     #[arg(long, value_name = "SECONDS", requires = "sweep")]
     seconds: Option<u64>,
-    /// Where to write results.json, results.md and results.svg, after each row what there is so
-    /// far (with --random the picture at the end); with --peers target/bench, unless said otherwise. A sweep writes sweep.json, with the
-    /// time of every kernel; with --gpus there is no picture, and no folder unless named
+    /// Folder for results.json, results.md and results.svg, which are rewritten after each row
+    /// (with --random, results.svg only at the end). Without it nothing is written, except with
+    /// --peers, to target/bench. --sweep writes sweep.json instead, with the time of every kernel.
+    /// --gpus writes no picture, and only to a named folder
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -145,7 +150,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         Some(folder) => write(report, folder, files),
         None => Ok(()),
     };
-    // A picture of many works takes long.
+    // With --random the picture is drawn only at the end: with many works it takes long.
     let as_they_come = match arguments.random {
         Some(_) => &FILES[..2],
         None => &FILES[..],
@@ -211,7 +216,8 @@ fn chosen(global: &Global, device: &Device) -> DeviceChoice {
     }
 }
 
-/// The GPU, or the emulator if it is asked for: to see that all goes well.
+/// The GPU, or the emulator if it is asked for. The emulator serves only to check results: its
+/// times say nothing about a GPU.
 fn any(global: &Global) -> Result<Device, Failure> {
     if global.device != DeviceChoice::Emulator {
         return gpu(global);
@@ -244,7 +250,8 @@ fn sweep(
     Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()))
 }
 
-/// The commands that run this program and its peer on the same GPU.
+/// How the rows `files/...` run: our command with its device and PTX, the interpreter for a peer if
+/// `--peers` has a script, and the folder for the files.
 fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
     let device = match global.device {
@@ -270,14 +277,15 @@ fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure>
     })
 }
 
-/// Times operations over 1, 2, 4, … of these devices; the largest number first, ours before the peers, so that a run that is cut short has what it was made for.
+/// Times operations over all of these devices, then over each smaller power of two. Ours come
+/// first, then the peers. So a run that is cut short has ours over the most devices.
 fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
     let options = arguments.choice.options();
     let script = match &arguments.peers[..] {
         [] => None,
         [Source::Script(script)] => Some(script),
         _ => {
-            let message = "with --gpus, the peers are those of one script";
+            let message = "with --gpus, --peers takes exactly one script";
             return Err(Failure::new(message).hint("--peers bench/mesh_peers.py"));
         }
     };
@@ -363,12 +371,13 @@ fn write(report: &Report, folder: &Path, files: &[&str]) -> Result<(), Failure> 
 
 impl From<PeersError> for Failure {
     fn from(error: PeersError) -> Self {
-        let hint = "a script needs Python 3, and says itself what else; another build can be a peer if its `bench --help` has --random";
+        let hint = "a script needs Python 3, and reports what else it needs; another build can be \
+                    a peer if its `bench --help` lists --random";
         Failure::new(error.to_string()).hint(hint)
     }
 }
 
-/// The GPU: only its clock measures a kernel's speed.
+/// The GPU. The emulator is refused: only a GPU's clock measures a kernel's speed.
 pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
     const ADVICE: &str = "without a GPU, `cargo bench -p ptx_emulator` measures the emulator, and `blockwise profile` counts what a kernel costs";
     if global.device == DeviceChoice::Emulator {
@@ -402,7 +411,7 @@ impl From<BenchError> for Failure {
     }
 }
 
-/// How names of benchmarks begin, and the nearest to what was asked for.
+/// A hint: the operations that names begin with, and the one nearest to the filter, if any is near.
 fn names_near(filter: &[String]) -> String {
     let mut names: Vec<&str> = Vec::new();
     let works = bench::works(&Options::default(), DeviceKind::Emulator);

@@ -1,7 +1,8 @@
-//! No false alarm: the detectors report nothing about a good kernel. Launches of all sizes run in
-//! the emulator's own order, and half of the telling ones in others: each time other launches and
-//! other orders, with `cargo xtask test --all` every launch and 64 orders. `cargo xtask check --sizes
-//! all --schedules 63` runs all sizes in 64.
+//! The detectors report nothing about a good kernel. Each run draws an eighth of the launches of
+//! all sizes and runs them in the emulator's own order. It also draws half of the telling launches
+//! and runs them in that order and at least one other. `cargo xtask test --all` runs every launch,
+//! the telling ones in 64 orders. `cargo xtask check --sizes all --schedules 63` runs all sizes in
+//! 64 orders.
 
 use std::collections::BTreeSet;
 
@@ -24,15 +25,15 @@ fn every_good_kernel_has_jobs() {
     }
 }
 
-/// Of a variant that is more than one launch, the last one is recorded: the others have jobs of their
-/// own.
+/// A job that is made from a description is the variant's last launch. The kernels of a variant's
+/// other launches need jobs of their own.
 #[test]
 fn every_kernel_of_a_description_has_a_job() {
     let covered: BTreeSet<_> = jobs::telling().iter().map(|job| job.plan.kernel).collect();
     let variants = OPERATIONS.iter().flat_map(|of| ladder::variants(of));
     for kernel in variants.flat_map(|variant| variant.kernels) {
         let name = kernel.entry.name;
-        // No emulator has the instructions of the second.
+        // `matmul_tensor_f32` is only in PTX for sm_90a, which an emulator never chooses.
         assert!(
             covered.contains(name) || name == "matmul_tensor_f32",
             "{name}"
@@ -48,14 +49,15 @@ fn nothing_is_reported_about_good_kernels_of_any_size() {
     }
 }
 
-/// One launch in N.
+/// One launch in N, drawn; every launch with `cargo xtask test --all`.
 fn drawn(mut jobs: Vec<Job>, what: &str, n: u64) -> Vec<Job> {
     let sample = Sample::draw(what);
     jobs.retain(|job| sample.takes((job.plan.kernel, job.case.to_string()), n));
     jobs
 }
 
-/// What a change of the emulator is tried with first: each kernel's first telling launch.
+/// Each kernel's first telling launch. Of these tests, `cargo xtask test --changed` runs only this
+/// one for a change of the emulator.
 #[test]
 fn one_launch_of_each_kernel_is_clean() {
     let mut seen = BTreeSet::new();
@@ -71,7 +73,7 @@ fn nothing_is_reported_about_good_kernels_in_any_schedule() {
     let schedules = if whole_sweeps() { 63 } else { 1 };
     let orders = Sample::draw("orders of the threads");
     let mut jobs = jobs::wanted_telling();
-    // Of some families all: a change of theirs is tried.
+    // With `cargo xtask test --changed`, all telling launches of the changed families run.
     if wanted_families().is_none() {
         jobs = drawn(jobs, "telling launches", 2);
     }
@@ -81,8 +83,8 @@ fn nothing_is_reported_about_good_kernels_in_any_schedule() {
     }
 }
 
-/// Outputs are fresh here, not filled: an element of them that no thread writes would be a note. What
-/// else is found is not looked at, for some kernels rely on what their output holds.
+/// Outputs are not filled here, so that an element that no thread writes is reported as
+/// `UnwrittenOutput`. Other findings are ignored: some kernels read their output's old values.
 #[test]
 fn good_kernels_leave_no_element_of_a_fresh_output_unwritten() {
     let options = CheckOptions {

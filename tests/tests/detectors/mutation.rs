@@ -1,6 +1,7 @@
-//! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table. Each run
-//! tries kernels for a type of elements that is drawn, and of the long ones all barriers and a sixth
-//! of the other mistakes; `cargo xtask test --all` makes every mistake in every kernel.
+//! Every small mistake in a good kernel is found, or `SURVIVORS` says why it cannot be.
+//! `cargo xtask mutants` shows the table. Each run draws one element type per kernel. In long
+//! kernels it deletes every barrier and draws a sixth of the other mistakes.
+//! `cargo xtask test --all` makes every mistake in every kernel that `tried` keeps.
 
 use std::sync::LazyLock;
 
@@ -30,8 +31,8 @@ fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {
     TRIALS.iter().filter(kind)
 }
 
-/// By a detector, not by a result that happens to be wrong; but for one that orders atomics, which
-/// cannot race.
+/// A detector must report it; a wrong result alone is not enough. Excepted are the barriers in
+/// `SURVIVORS`: they order atomics, which cannot race.
 #[test]
 fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     let reported = |trial: &&Trial| {
@@ -46,8 +47,8 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     assert!(of(true).count() >= 50, "{}", of(true).count());
 }
 
-/// Each survivor does what the good kernel does and is explained; if they were many, the trial would
-/// show little. One kernel's share may be larger than that of all.
+/// At most one in 15 mistakes survives, deleted barriers aside. A survivor does what the good
+/// kernel does: many would show little. The limit is for all kernels together, not for each.
 #[test]
 fn few_mistakes_change_nothing() {
     if !whole_sweeps() {
@@ -72,8 +73,8 @@ fn every_survivor_is_explained_and_every_explanation_needed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Each operator makes mutants of these kernels: one that finds nothing to change would pass every
-/// test above.
+/// Each operator makes at least 50 mutants of these kernels. One that finds little to change shows
+/// little.
 #[test]
 fn every_operator_is_at_work() {
     let kernels = tried(&files("kernels")[0].text);

@@ -8,7 +8,8 @@ use blockwise_ops::{Options, matmul};
 use blockwise_tests::data::matrix;
 use kernels::matmul::slices::Cut;
 
-/// A warp of these tiles copies half a row of B, so that in the second one no column exists.
+/// Two warps copy a row of B's tile, 32 columns each. With 17 or 31 columns the second warp has
+/// none, with 63 it lacks one. What does not exist is not read.
 #[test]
 fn a_tile_reads_no_column_beyond_the_matrix() {
     let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);

@@ -83,7 +83,7 @@ fn ptx_that_does_not_assemble_is_refused_with_the_line() {
     let broken = THROUGH_SHARED.replace("add.u32 %r5", "add.u32 , %r5");
     for device in devices() {
         let message = load(&device, &broken)
-            .expect_err("no such instruction")
+            .expect_err("a misplaced comma")
             .to_string();
         assert!(
             message.contains("rejects a test's PTX") && message.contains("line 17"),
@@ -147,7 +147,7 @@ fn step(
         Argument::new(&rounds),
     ];
     let function = target.function(&STEP_ENTRY)?;
-    // SAFETY: the kernel's parameters; it stays inside the slice.
+    // SAFETY: the arguments are the kernel's parameters, and the kernel stays inside the slice.
     unsafe { function.launch(stream, Shape::new(16, 128), &arguments, &[memory]) }
 }
 
@@ -280,7 +280,7 @@ fn what_cannot_be_recorded_is_said() {
     assert!(matches!(error, Error::NotRecordable { .. }), "{error}");
     let error = device
         .graph(|stream| blockwise::StagedBuffer::<u32>::new(stream, 1).map(drop))
-        .expect_err("copies are not recorded");
+        .expect_err("a staged buffer on a recorded stream");
     assert!(
         error.to_string().contains("only launches and fills"),
         "{error}"

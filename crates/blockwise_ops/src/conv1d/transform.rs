@@ -1,4 +1,4 @@
-//! The kernels by transforms: what each one's shape asks for.
+//! The FFT kernels, and what their shapes need: points, threads, memory, tables.
 
 use std::sync::OnceLock;
 
@@ -12,29 +12,34 @@ use super::{lens, of_row};
 use crate::operation::{Kernel, Operands, Plan, Problem, Takes, Task, Tier, Variant, kernel};
 use crate::{Element, LaunchError};
 
-/// The launches of a transform in shared memory: the convolution, and before it the taps.
+/// In shared memory: the code of the kernel that convolves.
 pub const CONVOLVE: u8 = 0;
-/// See [`CONVOLVE`].
+/// In shared memory: the code of the kernel that writes the taps' spectrum, before [`CONVOLVE`].
 pub const TAPS: u8 = 1;
-/// Instead of [`CONVOLVE`], each row of a matrix; some shapes only.
+/// In shared memory: the code of the kernel that convolves each row of a matrix, instead of
+/// [`CONVOLVE`]. Not every shape and type has one.
 pub(super) const EACH_ROW: u8 = 2;
 
-/// The launches of a transform through global memory. The rows take the longest.
+/// Through global memory: the code of the kernel that convolves rows, between [`COLUMNS`] and
+/// [`OUTPUTS`]. Its value is that of [`CONVOLVE`], so that [`plan`] returns this launch: the
+/// longest.
 pub(super) const ROWS: u8 = 0;
+/// Through global memory: the code of the kernel that transforms columns, before [`ROWS`].
 pub(super) const COLUMNS: u8 = 1;
+/// Through global memory: the code of the kernel that writes the outputs, after [`ROWS`].
 pub(super) const OUTPUTS: u8 = 2;
 
-/// What a variant's transforms ask for, one for each type.
+/// What a variant's transforms need, with an entry for each type.
 #[derive(Debug)]
 pub struct Transforms {
     /// In any order.
     pub of: &'static [Transform],
 }
 
-/// What a variant's transforms of one type ask for.
+/// What a variant's transforms of one type need.
 #[derive(Debug)]
 pub struct Transform {
-    /// The type.
+    /// The type of the elements.
     pub ty: Type,
     /// Points of a window.
     pub points: usize,
@@ -44,34 +49,36 @@ pub struct Transform {
     pub shared_bytes: usize,
     /// The most taps.
     pub most_taps: usize,
-    /// Points at the start of a window that give no output, by the taps and their shift.
+    /// How many points at the start of a window give no output, from the number of taps and the
+    /// taps' shift.
     pub discarded: fn(usize, usize) -> usize,
     /// Elements of the taps' spectrum.
     pub spectrum_len: usize,
     /// The table of twiddle factors, which the first call computes.
     pub factors: fn() -> &'static [u8],
-    /// Of transforms through global memory.
+    /// Only for transforms through global memory: what they need besides.
     pub rows: Option<Rows>,
 }
 
-/// What transforms through global memory ask for besides.
+/// What transforms through global memory need in addition to the rest of [`Transform`].
 #[derive(Debug)]
 pub struct Rows {
     /// Points of a row.
     pub columns: usize,
-    /// Shared memory for the levels of loudness.
+    /// Dynamic shared memory of the launch that writes the outputs, in bytes.
     pub levels_bytes: usize,
-    /// The marks of a pair of windows.
+    /// Number of `u32` marks of a pair of windows: the loudness by which the pair is divided.
     pub marks_len: usize,
-    /// The table of roots between rows.
+    /// The table of twiddle factors between the columns' transforms and the rows'.
     pub roots: fn() -> &'static [u8],
 }
 
 /// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
 const BATCH_BYTES: usize = 128 << 20;
 
-/// How the outputs are divided into pairs of windows, and these into batches of equal size: those
-/// of all rows that share the taps, otherwise of a row.
+/// How the outputs are divided into pairs of windows, and the pairs into batches of equal size, of
+/// which the last may be smaller. If the rows share the taps, their pairs are counted through all
+/// rows; otherwise each row has batches of its own.
 #[derive(Clone, Copy)]
 pub(super) struct Batches {
     /// Pairs of windows per batch.
@@ -129,8 +136,8 @@ pub fn points<T: Element>(variant: &Variant) -> Option<usize> {
     transform(variant, T::TYPE).map(|it| it.points)
 }
 
-/// Whether all rows of a matrix are one launch of an FFT kernel: they share the taps, and it has
-/// rows.
+/// Whether all rows of a matrix are one [`EACH_ROW`] launch: they share the taps, and the variant
+/// has that kernel for the type. Never through global memory: there, batches span the rows.
 pub(super) fn takes_rows(variant: &Variant, problem: &Problem) -> bool {
     let [_, [_, of_taps]] = lens(problem);
     let mut kernels = variant.kernels.iter();
@@ -140,16 +147,18 @@ pub(super) fn takes_rows(variant: &Variant, problem: &Problem) -> bool {
         && kernels.any(|kernel| kernel.code == EACH_ROW && kernel.takes.has(problem.ty))
 }
 
-/// Of all FFT kernels; of matrices whose rows are launched one by one, of a row.
+/// The plan of any FFT kernel. Through global memory, it is that of a batch's [`ROWS`] launch. Of a
+/// matrix whose rows are launched one by one, it is the plan of one row.
 pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
-    // Says which types there are.
+    // Refuses a type without a kernel; the error names the types that have one.
     task.kernel([CONVOLVE, 0])?;
     let of = transform(task.variant, task.problem.ty).ok_or(LaunchError::NoInstance {
         kernel: task.variant.name,
         given: task.problem.ty,
         known: task.variant.known(),
     })?;
-    // Rows with the same taps are one launch, or none.
+    // Rows that share the taps need an `EACH_ROW` kernel or batches through global memory;
+    // otherwise the matrix is refused. The ladder's kernels refuse every matrix.
     let [_, [_, of_taps]] = lens(task.problem);
     let alone = of_taps == 1 && of.rows.is_none() && !takes_rows(task.variant, task.problem);
     if alone || matches!(task.variant.tier, Tier::Ladder { .. }) {
@@ -265,9 +274,9 @@ pub(super) static FFT524288_TRANSFORMS: Transforms = Transforms {
     of: &[through_global_memory!(F32 f32, Points16384)],
 };
 
-/// The kernels of a transform in shared memory. Beside signal and taps, those that convolve take
-/// the taps' spectrum and the factors as inputs; `taps` writes that spectrum from these.
-/// Where rows are as fast as a single signal, it is a matrix of one row.
+/// The kernels of a transform in shared memory. `taps` computes the taps' spectrum from taps and
+/// factors. The others take signal, taps, spectrum and factors. With `rows CONVOLVE`, a single
+/// signal is convolved by the rows' kernel as a matrix of one row: it is as fast there.
 macro_rules! transforms {
     ($($Type:ident $t:ident: taps $taps:ident $(, $what:ident $code:ident $convolve:ident)*;)*) => {
         &[$(
