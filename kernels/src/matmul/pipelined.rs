@@ -33,17 +33,20 @@ use crate::here::{pointer_here, zero_here};
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
-/// Rows of C that a thread owns.
-const ROWS: usize = 8;
 /// Lanes of a warp along the rows and along the columns of C.
 const LANE_ROWS: usize = 8;
 const LANE_COLS: usize = 4;
 /// The most elements of the inner extent in a stage.
 const MOST_INNER: usize = 16;
 
+/// Vectors of rows of C that a thread owns.
+pub(super) const fn high(policy: &Policy) -> usize {
+    assert!(policy.warp_rows.is_multiple_of(LANE_ROWS * VECTOR));
+    policy.warp_rows / (LANE_ROWS * VECTOR)
+}
+
 /// Columns of C that a thread owns.
 pub(super) const fn columns(policy: &Policy) -> usize {
-    assert!(policy.warp_rows == LANE_ROWS * ROWS);
     assert!(policy.inner <= MOST_INNER && policy.inner.is_multiple_of(2));
     assert!(matches!(policy.stages, 3 | 4));
     policy.warp_cols / LANE_COLS
@@ -132,14 +135,16 @@ pub fn matmul_pipelined_f32(
     // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
     // a layer of blocks for each product.
     unsafe {
-        multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY,
-            of,
-            || {
-                let first = (matrix + zero_here()) * rows * cols;
-                c.wrapping_add(first)
-            },
-        )
+        multiply::<
+            { high(&POLICY) * VECTOR },
+            { high(&POLICY) },
+            { columns(&POLICY) },
+            { vectors(&POLICY) },
+            { ahead(&POLICY) },
+        >(POLICY, of, || {
+            let first = (matrix + zero_here()) * rows * cols;
+            c.wrapping_add(first)
+        })
     }
 }
 
@@ -156,11 +161,17 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// The operands and C have the sizes of their extents, and only one layer of blocks uses C. All
 /// threads of that layer call it; a block has the policy's threads along x and at least its dynamic
 /// shared memory. If the policy moves vectors, rows of B are aligned to 16 bytes, and
-/// those of C too if they are whole vectors. A thread owns COLS columns, which are WIDE vectors;
-/// AHEAD groups of copies are in flight besides that of the next step. `c` gives C's address, which
+/// those of C too if they are whole vectors. A thread owns ROWS rows and COLS columns, which are HIGH
+/// and WIDE vectors; AHEAD groups of copies are in flight besides that of the next step. `c` gives C's address, which
 /// is best computed where it is called: to keep it takes registers that the sums need.
 #[inline(always)]
-pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
+pub(super) unsafe fn multiply<
+    const ROWS: usize,
+    const HIGH: usize,
+    const COLS: usize,
+    const WIDE: usize,
+    const AHEAD: u32,
+>(
     policy: Policy,
     of: Operands<'_>,
     c: impl Fn() -> *mut f32,
@@ -216,11 +227,11 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         thread::sync_threads();
 
         let mut sums = [[0.0; COLS]; ROWS];
-        let mut of_a = [[[0.0; VECTOR]; ROWS / VECTOR]; 2];
+        let mut of_a = [[[0.0; VECTOR]; HIGH]; 2];
         let mut of_b = [[[0.0; VECTOR]; WIDE]; 2];
         macro_rules! load {
             ($into:expr, $stage:expr, $k:expr) => {
-                unrolled::<{ ROWS / VECTOR }>(|i| {
+                unrolled::<HIGH>(|i| {
                     let word = $k * policy.stride_a() + i * LANE_ROWS * VECTOR;
                     // SAFETY: inside the stage.
                     of_a[$into][i] = unsafe { asm::load_four(a_slot + $stage + 4 * word as u32) };

@@ -1,7 +1,7 @@
 //! Matrix product in smaller tiles, with an inner extent that can be cut into slices.
 //!
-//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32,
-//! and one layer of the grid per [slice](super::slices) of the inner extent. A 128 × 128 product
+//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32
+//! or 32 × 64, and one layer of the grid per [slice](super::slices) of the inner extent. A 128 × 128 product
 //! with an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
 //!
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
@@ -14,7 +14,7 @@
 
 use cuda_std::prelude::*;
 
-use super::pipelined::{ahead, columns, is_done, multiply, vectors};
+use super::pipelined::{ahead, columns, high, is_done, multiply, vectors};
 use super::policy::{Policy, VECTOR};
 use super::slices::*;
 use super::split::RANGE_WORDS;
@@ -35,7 +35,7 @@ use crate::here::zero_here;
 /// grid strides over the tiles of C along x and y, and has a layer along z for each slice of each
 /// product: a loop over layers takes registers, and 64 × 32 tiles then compute 4 % slower.
 #[kernel(
-    instances(Square, Small, SquareRagged, SmallRagged),
+    instances(Square, Small, Flat, SquareRagged, SmallRagged, FlatRagged),
     name = "matmul_sliced_{S}_f32",
     max_threads = 128,
     min_blocks = 3,
@@ -88,14 +88,16 @@ pub fn matmul_sliced<S: Instance>(
             pitch_a: inner,
             pitch_b: pitch,
         };
-        multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-            POLICY,
-            of,
-            || {
-                let first = (layer + zero_here()) * rows * cols;
-                sums.wrapping_add(first)
-            },
-        );
+        multiply::<
+            { high(&POLICY) * VECTOR },
+            { high(&POLICY) },
+            { columns(&POLICY) },
+            { vectors(&POLICY) },
+            { ahead(&POLICY) },
+        >(POLICY, of, || {
+            let first = (layer + zero_here()) * rows * cols;
+            sums.wrapping_add(first)
+        });
     }
 }
 
@@ -181,14 +183,16 @@ pub fn matmul_sliced_tall<S: Instance>(
                 pitch_a,
                 pitch_b,
             };
-            multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
-                POLICY,
-                of,
-                || {
-                    let first = (layer + zero_here()) * rows * cols;
-                    sums.wrapping_add(first)
-                },
-            );
+            multiply::<
+                { high(&POLICY) * VECTOR },
+                { high(&POLICY) },
+                { columns(&POLICY) },
+                { vectors(&POLICY) },
+                { ahead(&POLICY) },
+            >(POLICY, of, || {
+                let first = (layer + zero_here()) * rows * cols;
+                sums.wrapping_add(first)
+            });
         }
         layer += thread::grid_dim_z() as usize;
     }

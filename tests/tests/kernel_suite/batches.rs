@@ -103,6 +103,8 @@ fn every_shape_in_every_tile() {
                     (Cut::Square, 1, Some(2)),
                     (Cut::Small, 1, None),
                     (Cut::Small, 3, Some(2)),
+                    (Cut::Flat, 1, Some(1)),
+                    (Cut::Flat, 2, None),
                 ] {
                     let options = of(&SLICED, cut as u8, count, cap);
                     check::<f32>(device, sides, each, options);

@@ -13,7 +13,7 @@ use kernels::matmul::slices::Cut;
 #[test]
 fn a_tile_reads_no_column_beyond_the_matrix() {
     let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
-    for (cut, rows) in [(Cut::Tall, 128), (Cut::Square, 64)] {
+    for (cut, rows) in [(Cut::Tall, 128), (Cut::Square, 64), (Cut::Flat, 32)] {
         for (inner, cols) in [(48, 17), (50, 31), (7, 31), (80, 63)] {
             let (a, b) = (
                 matrix::<f32>(31, rows, inner),

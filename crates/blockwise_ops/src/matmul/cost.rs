@@ -174,6 +174,14 @@ pub(super) const fn sliced(cut: Cut) -> Cost {
             of_batch: [[0.89, 205.0], [0.845, 143.0]],
             ..of(policy, 6)
         },
+        // 128 × 128 × 1408 takes 9.1 µs (9.5 in Small), 64 × 1000 × 2000 15.6 (16.2).
+        Cut::Flat => Cost {
+            step: [176.0, 222.0],
+            ..Cost {
+                tile: [policy.rows, policy.cols],
+                ..sliced(Cut::Small)
+            }
+        },
     }
 }
 

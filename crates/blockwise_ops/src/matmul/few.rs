@@ -217,10 +217,9 @@ pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
             let is_long = inner > ROWS_SHORT || inner > MANY_SHORT && cols >= MANY_COLS;
             bytes == 4 && is_long && (cols > NARROW || inner <= ROWS_LONG)
         }
-        _ => {
-            let is_wide = cols > SIXTEEN_COLS && inner.saturating_mul(cols) >= SIXTEEN_OF_B;
-            bytes == 4 && rows <= few_rows::MOST_ROWS && inner > SIXTEEN_SHORT && is_wide
-        }
+        // Tiles of 32 × 64 are faster: 12 × 2000 × 3000 takes 18.4 µs (22.5), 16 × 4000 × 4000 34.1
+        // (36.3), 10 × 5684 × 4308 49.8 (49.2) (docs/log/2026-11-29-flat.md).
+        _ => false,
     }
 }
 
@@ -273,22 +272,16 @@ const ROWS_SLICES: usize = 24;
 const SHORT_ROW: usize = 32;
 const MANY_ROWS: usize = 20_000;
 /// By rows: the inner extent up to which other kernels are faster, for five to EIGHT rows, with few
-/// and with many columns, and for more rows: 8 × 80 × 128 takes 10.1 µs (`tiled` 7.5), 8 × 104 ×
-/// 12,920 11.2 (11.9), 16 × 200 × 304 15.3 (`sliced` 9.4).
+/// and with many columns: 8 × 80 × 128 takes 10.1 µs (`tiled` 7.5), 8 × 104 × 12,920 8.3 (`sliced`
+/// 9.4), 8 × 48 × 7896 6.7 (7.3), 8 × 24 × 19,120 7.3 (7.5).
 const ROWS_SHORT: usize = 96;
-const MANY_SHORT: usize = 48;
+const MANY_SHORT: usize = 20;
 const EIGHT: usize = 8;
-const SIXTEEN_SHORT: usize = 400;
 /// Up to NARROW columns, sums longer than ROWS_LONG of five to EIGHT rows are faster in tiles: too
 /// few blocks read B. 8 × 19,336 × 104 takes 26.7 µs (`sliced` 18.1), 8 × 700 × 256 9.7 (8.7), but 8
 /// × 5000 × 384 13.8 (15.3), 8 × 200 × 150 7.6 (8.4).
 const NARROW: usize = 256;
 const ROWS_LONG: usize = 512;
-/// More than EIGHT rows are faster in tiles unless B has more columns and this many elements: 16 ×
-/// 2000 × 256 takes 17.2 µs (`sliced` 9.8), 16 × 4000 × 700 20.6 (18.2), but 10 × 5684 × 601 16.9
-/// (21.6), 10 × 8000 × 1000 29.8 (33.3) (docs/log/2026-11-29-few-rows.md).
-const SIXTEEN_COLS: usize = 512;
-const SIXTEEN_OF_B: usize = 3 << 20;
 /// From nine columns on, the most elements of A: f32 1000 × 1000 × 16 takes 11.3 µs, `sliced` 10.4,
 /// 1000 × 280 × 16 7.8 and 9.3, 200 × 5000 × 16 13.1 and 11.2.
 const MOST_OF_A: usize = 700_000;
@@ -311,7 +304,7 @@ const MOST_OF_F64: usize = 2;
 const SHORT_OF_F64: usize = 40;
 const MANY_OF_F64: usize = 4096;
 /// From these columns on five to EIGHT rows of f32 are faster already at MANY_SHORT.
-const MANY_COLS: usize = 4096;
+const MANY_COLS: usize = 7000;
 
 /// Whether to compute by columns: the columns are few, and the rows are not the better choice.
 fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bool {

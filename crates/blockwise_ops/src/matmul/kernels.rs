@@ -223,9 +223,11 @@ pub(super) static SLICED: &[Kernel] = &[
     tall!([0, 0], slices::Tall),
     sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
     sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
+    sliced!([0, 3], sliced::matmul_sliced<slices::Flat>),
     tall!([1, 0], slices::TallRagged),
     sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
     sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
+    sliced!([1, 3], sliced::matmul_sliced<slices::FlatRagged>),
     folds!(F32 f32),
 ];
 

@@ -4,7 +4,7 @@ use cuda_std::launch::Shape;
 use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
 use kernels::matmul::sliced::{matmul_sliced, matmul_sliced_tall};
 use kernels::matmul::slices::{
-    Cut, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
+    Cut, Flat, FlatRagged, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
 };
 
 use super::super::support::Buffer;
@@ -171,6 +171,7 @@ fn slices_of_tiles_have_their_sums() {
     slices_of_a_cut(Cut::Tall, tall!(Tall), tall!(TallRagged));
     slices_of_a_cut(Cut::Square, smaller!(Square), smaller!(SquareRagged));
     slices_of_a_cut(Cut::Small, smaller!(Small), smaller!(SmallRagged));
+    slices_of_a_cut(Cut::Flat, smaller!(Flat), smaller!(FlatRagged));
     copies_and_ranges(tall!(Tall), tall!(TallRagged));
 }
 

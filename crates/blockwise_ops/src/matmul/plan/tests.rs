@@ -94,7 +94,7 @@ fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
         let plan = plan.expect("allowed").expect("there are outputs");
         (plan.kernel, plan.grid[2])
     };
-    assert_eq!(chosen([512; 3]), ("matmul_sliced_small_f32", 2));
+    assert_eq!(chosen([512; 3]), ("matmul_sliced_flat_f32", 2));
     assert_eq!(chosen([13_125, 694, 131]).0, "matmul_sliced_small_f32");
     assert_eq!(chosen([1500, 1501, 1502]).0, "matmul_sliced_tallragged_f32");
     let pitched = "matmul_sliced_tall_f32";
