@@ -15,3 +15,24 @@ fn the_recorded_module_is_of_these_sources() {
         "the emulator or the viewer has changed: run `cargo xtask build-viewer`"
     );
 }
+
+#[test]
+fn comments_and_line_breaks_are_no_code() {
+    let code = |text| fingerprint::code(text).expect("Rust");
+    let plain = code("#[inline] fn f() -> &'static str { \"// a\" }");
+    for same in [
+        "//! A file.\n#[inline]\nfn f() -> &'static str {\r\n    \"// a\" // b\n}\n",
+        "/// A function.\n#[inline] /* c /* d */ */ fn f() -> &'static str { //! Inside.\n \"// a\" }",
+        "#![doc = \"A file.\"] #[inline] #[doc = r#\"f\"#] fn f() -> &'static str { \"// a\" }",
+    ] {
+        assert_eq!(code(same), plain, "{same}");
+    }
+    for other in [
+        "fn f() -> &'static str { \"// a\" }",
+        "#[inline] fn f() -> &'static str { \"//  a\" }",
+        "#[inline] #[doc(hidden)] fn f() -> &'static str { \"// a\" }",
+        "#![inline] fn f() -> &'static str { \"// a\" }",
+    ] {
+        assert_ne!(code(other), plain, "{other}");
+    }
+}
