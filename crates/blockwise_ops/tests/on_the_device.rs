@@ -296,7 +296,7 @@ fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
     let mut product = Call::new(device, &MATMUL, Options::of(&TENSOR));
     match product.prepare(&problem) {
         Err(error @ LaunchError::TensorCores { .. }) => {
-            println!("skipped: {error}");
+            println!("skipped on the GPU: {error}");
             return Ok(());
         }
         prepared => drop(prepared?),

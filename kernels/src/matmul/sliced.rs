@@ -1,8 +1,8 @@
 //! Matrix product in smaller tiles, with an inner extent that can be cut into slices.
 //!
-//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32
-//! or 32 × 64, and one layer of the grid per [slice](super::slices) of the inner extent. A 128 × 128 product
-//! with an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
+//! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32 or
+//! 32 × 64, and one layer of the grid per [slice](super::slices) of the inner extent. A 128 × 128
+//! product with an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
 //!
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
 //!   more, [`fold`](super::fold) adds them in a second launch.

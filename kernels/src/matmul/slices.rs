@@ -81,7 +81,8 @@ pub enum Cut {
     Square,
     /// 64 × 32, two warps: half the sums per thread, so twice as many threads.
     Small,
-    /// 32 × 64, the same for few rows, and 2 to 7 % faster where both fill their tiles.
+    /// 32 × 64, two warps of 32 × 32: for few rows, and 2 to 8 % faster where both fill their tiles
+    /// (docs/log/2026-11-29-flat.md).
     Flat,
 }
 

@@ -13,7 +13,7 @@ fn product(device: &Device, a: &Array2<f32>, b: &Array2<f32>) -> Option<Array2<f
     match matmul(device, a.view(), b.view(), &Options::of(&TENSOR)) {
         Ok(c) => Some(c),
         Err(error @ LaunchError::TensorCores { .. }) => {
-            println!("skipped: {error}");
+            println!("skipped on the GPU: {error}");
             None
         }
         Err(error) => panic!("{:?} x {:?}: {error}", a.dim(), b.dim()),

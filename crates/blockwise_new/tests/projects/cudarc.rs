@@ -76,7 +76,7 @@ fn a_program_on_cudarc_links_and_shares_a_gpu() {
     let ran = online(&["run", "--locked"]);
     let said = text(&ran);
     if said.contains("no CUDA GPU can be used") {
-        println!("skipped: no CUDA GPU can be used\n{said}");
+        println!("skipped on the GPU: no CUDA GPU can be used\n{said}");
         return;
     }
     assert!(

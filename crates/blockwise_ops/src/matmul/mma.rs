@@ -81,7 +81,8 @@ const TALL_SIDE: usize = 512;
 const MANY: usize = 15;
 const SMALL_INNER: usize = 256;
 
-/// The inner extent of a batch from which on its half tiles may be faster.
+/// The inner extent of a batch's products from which on tiles of 32 × 64 and 64 × 32 may be faster
+/// than 64 × 64.
 const FLAT_INNER: usize = 192;
 
 /// The fraction of the time of one slice that several slices may take.
@@ -177,7 +178,8 @@ fn fastest_tiles(
         MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
         _ if batch == 1 => true,
         MmaTiles::Small => is_small,
-        // 45 × 128³ takes 13.4 µs in them and 12.9 in Square, 36 × 128 × 384 × 128 19.4 and 21.5.
+        // 45 times 128³ takes 13.4 µs in them and 12.9 in Square, 36 times 128 × 384 × 128 19.4 and
+        // 21.5.
         MmaTiles::Flat | MmaTiles::Slim => !is_small && of[1] >= FLAT_INNER,
         MmaTiles::Square | MmaTiles::Tall => !is_small,
         MmaTiles::Large => !is_small && side > TALL_SIDE,
