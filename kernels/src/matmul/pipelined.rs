@@ -8,8 +8,9 @@
 //!   tiles of C in groups of rows, so that blocks that run concurrently share operands in the L2
 //!   cache.
 //! - A warp has 8 × 4 lanes, each with 8 rows and, in the instance [`Tiles::Wide`], 16 columns: 64
-//!   × 64 elements. The tiles of [`sliced`](super::sliced) have 4 or 8 rows and 4 or 8 columns. Adjacent lanes share rows, lanes two apart share columns: the hardware then
-//!   serves 16 lanes in one wavefront, without bank conflicts.
+//!   × 64 elements. The tiles of [`sliced`](super::sliced) have 4 or 8 rows and 4 or 8 columns.
+//!   Adjacent lanes share rows, lanes two apart share columns: the hardware then serves 16 lanes in
+//!   one wavefront, without bank conflicts.
 //! - A thread goes through its columns, and within each up or down through the rows, so that
 //!   consecutive FMAs share an operand. Sums run in the order of k.
 //! - The barrier of a stage orders all threads' copies of the next stage before the reads of it,
@@ -160,10 +161,10 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// # Safety
 /// The operands and C have the sizes of their extents, and only one layer of blocks uses C. All
 /// threads of that layer call it; a block has the policy's threads along x and at least its dynamic
-/// shared memory. If the policy moves vectors, rows of B are aligned to 16 bytes, and
-/// those of C too if they are whole vectors. A thread owns ROWS rows and COLS columns, which are HIGH
-/// and WIDE vectors; AHEAD groups of copies are in flight besides that of the next step. `c` gives
-/// C's address, which is best computed where it is called: to keep it takes registers that the sums
+/// shared memory. If the policy moves vectors, rows of B are aligned to 16 bytes, and those of C
+/// too if they are whole vectors. A thread owns ROWS rows and COLS columns, which are HIGH and WIDE
+/// vectors; AHEAD groups of copies are in flight besides that of the next step. `c` gives C's
+/// address, which is best computed where it is called: to keep it takes registers that the sums
 /// need.
 #[inline(always)]
 pub(super) unsafe fn multiply<
