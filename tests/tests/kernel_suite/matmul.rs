@@ -231,7 +231,7 @@ fn every_shape_in_slices() {
                     ),
                     (Cut::Small, MmaTiles::Flat, DirectTiles::Small, 5, None),
                     (Cut::Flat, MmaTiles::Slim, DirectTiles::Small, 3, Some(4)),
-                    (Cut::Flat, MmaTiles::Small, DirectTiles::Small, 1, Some(3)),
+                    (Cut::Small, MmaTiles::Small, DirectTiles::Small, 1, Some(3)),
                 ] {
                     let instance = match *kernel {
                         ref kernel if *kernel == MMA => mma as u8,

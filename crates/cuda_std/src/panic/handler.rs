@@ -68,7 +68,7 @@ unsafe fn cuda_std_panic_text(text: &[u8], file: *const c_char, line: u32) -> ! 
 /// The report for the first thread that panics, `None` for later ones. Without a report, traps.
 #[inline(always)]
 fn claim() -> Option<&'static mut Report> {
-    // SAFETY: the host writes the address before the launch; nobody writes it during the launch.
+    // SAFETY: the host writes the address before the launch, and nothing writes it during one.
     let report = unsafe { cuda_std_panics.report } as *mut Report;
     if report.is_null() {
         // SAFETY: ends the launch.
