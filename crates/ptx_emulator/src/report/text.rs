@@ -58,7 +58,7 @@ fn check_text(
         let dropped = plural(check.dropped, "more finding");
         writeln!(
             to,
-            "{MARGIN} {dropped} not kept: raise --max-findings to keep more"
+            "{MARGIN} {dropped} not kept: raise the limit of findings to keep more"
         )?;
     }
     for notice in &check.notices {
