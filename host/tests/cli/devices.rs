@@ -90,7 +90,7 @@ fn every_demo_passes_and_the_filter_is_plotted() {
     let rows = json["rows"].as_array().expect("rows");
     assert_eq!(json["pass"], true);
     let readme = include_str!("../../../README.md");
-    let counted = format!("checks {} results of five tutorials", rows.len());
+    let counted = format!("five tutorials' kernels, checks {} results", rows.len());
     assert!(readme.contains(&counted), "{counted}");
     for experiment in [
         "two tones, full",
