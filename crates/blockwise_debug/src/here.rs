@@ -7,13 +7,16 @@ use crate::expression::{Part, Place, Scope, written};
 use crate::lane::{LaneId, StackFrame, identity};
 use crate::names::table;
 use crate::threads;
-use ptx_emulator::replay::Replay;
+use ptx_emulator::replay::{Register, Replay};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Names as a frame sees them at the current step.
 pub(crate) struct Here<'a> {
     pub(crate) debuggee: &'a Debuggee,
     pub(crate) frame: StackFrame,
+    /// The frame's registers, once one is asked for: unoptimised code has thousands.
+    registers: OnceCell<Vec<Register>>,
 }
 
 impl Debuggee {
@@ -22,6 +25,7 @@ impl Debuggee {
         Here {
             debuggee: self,
             frame,
+            registers: OnceCell::new(),
         }
     }
 
@@ -68,24 +72,22 @@ impl Here<'_> {
         let Some((frame, dwarf)) = lines.frames(pc).get(inner).zip(dwarf.as_ref().ok()) else {
             return Vec::new();
         };
-        let LaneId { block, warp, lane } = self.frame.lane;
-        let replay = &self.debuggee.replay;
-        let registers = replay
-            .registers(block, warp, lane, self.frame.call)
-            .into_iter()
-            // Nothing has written one yet.
-            .filter(|_| replay.at() > 0);
         // Where a function begins, LLVM writes its line and no column.
         let innermost = lines.table(pc).last();
         let places = Places {
             here: self,
             is_set_up: innermost.is_some_and(|at| at.column > 0),
-            registers: registers
-                .map(|register| (register.name, register.value))
-                .rev()
-                .collect(),
         };
         dwarf.variables(lines.ptx_line(pc), lines.table(pc), frame.depth, &places)
+    }
+
+    fn register(&self, name: &str) -> Option<&Register> {
+        let registers = self.registers.get_or_init(|| {
+            let LaneId { block, warp, lane } = self.frame.lane;
+            let replay = &self.debuggee.replay;
+            replay.registers(block, warp, lane, self.frame.call)
+        });
+        registers.iter().find(|register| register.name == name)
     }
 
     /// A variable of the frame, or of one that it is inlined into: closures use these.
@@ -326,7 +328,6 @@ fn is_there(variable: &Variable) -> bool {
 /// What the variables of a frame are kept in.
 struct Places<'a> {
     here: &'a Here<'a>,
-    registers: HashMap<String, u64>,
     /// The function has written its parameters to its frame.
     is_set_up: bool,
 }
@@ -338,13 +339,16 @@ const FRAME_START: &str = "%SPL";
 
 impl Storage for Places<'_> {
     fn register(&self, name: &str) -> Option<u64> {
-        self.registers.get(name).copied()
+        let is_written = self.here.debuggee.replay.at() > 0;
+        (self.here.register(name))
+            .filter(|_| is_written)
+            .map(|register| register.value)
     }
 
     fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
         let Debuggee { replay, names, .. } = self.here.debuggee;
         if name.starts_with(FRAME) {
-            let start = self.registers.get(FRAME_START).filter(|_| self.is_set_up)?;
+            let start = self.register(FRAME_START).filter(|_| self.is_set_up)?;
             let at = start.checked_add(offset)?;
             return self.memory(Replay::local_address(at), size);
         }
@@ -427,12 +431,8 @@ impl Scope for Here<'_> {
                 )),
             };
         }
-        let register = (name.starts_with('%') && parts.is_empty()).then(|| {
-            let LaneId { block, warp, lane } = self.lane();
-            let registers = replay.registers(block, warp, lane, self.frame.call);
-            registers.into_iter().find(|register| register.name == name)
-        });
-        if let Some(register) = register.flatten() {
+        let is_register = name.starts_with('%') && parts.is_empty();
+        if let Some(register) = self.register(name).filter(|_| is_register) {
             return Ok(match register.bits {
                 1 => Evaluated::Bool(register.value != 0),
                 _ => Evaluated::Integer(register.value.into()),

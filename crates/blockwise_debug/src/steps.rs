@@ -2,9 +2,8 @@
 
 use crate::debuggee::Debuggee;
 use crate::lane::{LaneId, Stop};
-use crate::lines::Line;
+use crate::lines::{Line, Lines};
 use ptx_emulator::replay::{Direction, Event, Instruction};
-use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How far a step goes.
@@ -32,8 +31,9 @@ impl Debuggee {
             return Stop::new("step", self.describe(lane));
         }
         let start = self.shown_chain(lane, pc);
-        let stops = self.stops(pc, &start, &calls, stride);
-        let found = self.find(Direction::Forwards, lane, |at| stops.contains(&at.pc));
+        let found = self.find(Direction::Forwards, lane, |lines, to| {
+            ends(lines, [pc, to], &start, &calls, stride)
+        });
         let deepest = match stride {
             Stride::Instruction => None,
             Stride::Over => Some(start.len()),
@@ -75,20 +75,19 @@ impl Debuggee {
     /// Takes a lane back to the start of its line, or of the previous line.
     pub(crate) fn step_back(&mut self, lane: LaneId, stride: Stride) -> Stop {
         if stride == Stride::Instruction {
-            let last = self.find(Direction::Backwards, lane, |_| true);
+            let last = self.find(Direction::Backwards, lane, |_, _| true);
             return self.arrive(lane, last);
         }
         let Some((pc, _)) = self.stands(lane).or_else(|| self.last_of(lane)) else {
-            let last = self.find(Direction::Backwards, lane, |_| true);
+            let last = self.find(Direction::Backwards, lane, |_, _| true);
             return self.arrive(lane, last);
         };
         let inner = self.shown_chain(lane, pc);
         // Code inlined into the present line is no earlier line.
-        let outside = self.code_where(|debuggee, pc| {
-            let chain = debuggee.lines.chain(pc);
-            debuggee.lines.has_line(pc) && !(chain.len() > inner.len() && chain.starts_with(&inner))
+        let last = self.find(Direction::Backwards, lane, |lines, pc| {
+            let chain = lines.chain(pc);
+            lines.has_line(pc) && !(chain.len() > inner.len() && chain.starts_with(&inner))
         });
-        let last = self.find(Direction::Backwards, lane, |at| outside.contains(&at.pc));
         let Some(before) = self.replay.next().filter(|_| last.is_some()) else {
             return self.arrive(lane, last);
         };
@@ -98,18 +97,17 @@ impl Debuggee {
             true => Self::part(chain, &inner, inner.len()).to_vec(),
             false => chain.to_vec(),
         };
-        let (of_line, others): (HashSet<u32>, HashSet<u32>) = {
-            let code = self.code_where(|debuggee, pc| debuggee.lines.has_line(pc));
-            let is_of_line = |pc: &u32| self.lines.chain(*pc).starts_with(&target);
-            code.into_iter().partition(is_of_line)
-        };
-        let elsewhere = self.find(Direction::Backwards, lane, |at| others.contains(&at.pc));
+        let of_line =
+            |lines: &Lines, pc| lines.has_line(pc) && lines.chain(pc).starts_with(&target);
+        let elsewhere = self.find(Direction::Backwards, lane, |lines, pc| {
+            lines.has_line(pc) && !of_line(lines, pc)
+        });
         let is_first = elsewhere.is_none()
             && (self.replay.next())
-                .is_some_and(|next| executes(&next, lane) && of_line.contains(&next.pc));
+                .is_some_and(|next| executes(&next, lane) && of_line(&self.lines, next.pc));
         let found = match is_first {
             true => Some(0),
-            false => self.find(Direction::Forwards, lane, |at| of_line.contains(&at.pc)),
+            false => self.find(Direction::Forwards, lane, of_line),
         };
         let stop = self.arrive(lane, found);
         if found.is_some() {
@@ -124,56 +122,18 @@ impl Debuggee {
         executes(last, lane).then(|| (last.pc, Vec::new()))
     }
 
-    /// The instructions at which a step ends.
-    ///
-    /// A line is where the user's frames are. Code that is inlined into the line has its frames and
-    /// more; the line that it is inlined into, their first ones. A step from a line does not end in
-    /// the middle of the line that it is inlined into: it goes on to the next one.
-    fn stops(&self, pc: u32, start: &[Line], calls: &[u32], stride: Stride) -> HashSet<u32> {
-        let own = self.lines.function(pc);
-        let callers: HashSet<&str> = calls
-            .iter()
-            .map(|&call| self.lines.function(call))
-            .collect();
-        self.code_where(|debuggee, other| {
-            let chain = debuggee.lines.chain(other);
-            let function = debuggee.lines.function(other);
-            let here = function == own;
-            if stride == Stride::Instruction {
-                return true;
-            }
-            if !debuggee.lines.has_line(other) {
-                return false;
-            }
-            match stride {
-                Stride::Over | Stride::Out if !here => callers.contains(function),
-                _ if !here || start.is_empty() => true,
-                Stride::Out => {
-                    let caller = &start[..start.len() - 1];
-                    let is_inside = chain.len() > caller.len() && chain.starts_with(caller);
-                    !caller.is_empty() && !is_inside
-                }
-                Stride::Over => !chain.starts_with(start) && !start.starts_with(chain),
-                Stride::In | Stride::Instruction => !start.starts_with(chain),
-            }
-        })
-    }
-
-    fn code_where(&self, holds: impl Fn(&Self, u32) -> bool) -> HashSet<u32> {
-        let code = self.replay.instructions();
-        code.filter(|&pc| holds(self, pc)).collect()
-    }
-
     /// The nearest step of a lane at an instruction for which `matches` holds.
     fn find(
         &mut self,
         direction: Direction,
         lane: LaneId,
-        matches: impl Fn(&Instruction) -> bool + Sync,
+        matches: impl Fn(&Lines, u32) -> bool + Sync,
     ) -> Option<u64> {
-        let interrupt = &self.interrupt;
+        let (lines, interrupt) = (&self.lines, &self.interrupt);
         let found = self.replay.find(direction, &mut |_, event| match event {
-            Event::Step(at) => (executes(at, lane) && matches(at)) || interrupt.load(Relaxed),
+            Event::Step(at) => {
+                (executes(at, lane) && matches(lines, at.pc)) || interrupt.load(Relaxed)
+            }
             _ => false,
         });
         found.filter(|_| !self.interrupt.load(Relaxed))
@@ -200,6 +160,41 @@ impl Debuggee {
                 Stop::new("step", format!("the {end} of the launch"))
             }
         }
+    }
+}
+
+/// Whether a step from one instruction ends at another.
+///
+/// A line is where the user's frames are. Code that is inlined into the line has its frames and
+/// more; the line that it is inlined into, their first ones. A step from a line does not end in
+/// the middle of the line that it is inlined into: it goes on to the next one.
+fn ends(
+    lines: &Lines,
+    [from, to]: [u32; 2],
+    start: &[Line],
+    calls: &[u32],
+    stride: Stride,
+) -> bool {
+    if stride == Stride::Instruction {
+        return true;
+    }
+    if !lines.has_line(to) {
+        return false;
+    }
+    let (chain, function) = (lines.chain(to), lines.function(to));
+    let here = function == lines.function(from);
+    match stride {
+        Stride::Over | Stride::Out if !here => {
+            calls.iter().any(|&call| lines.function(call) == function)
+        }
+        _ if !here || start.is_empty() => true,
+        Stride::Out => {
+            let caller = &start[..start.len() - 1];
+            let is_inside = chain.len() > caller.len() && chain.starts_with(caller);
+            !caller.is_empty() && !is_inside
+        }
+        Stride::Over => !chain.starts_with(start) && !start.starts_with(chain),
+        Stride::In | Stride::Instruction => !start.starts_with(chain),
     }
 }
 
