@@ -62,8 +62,11 @@ fn too_many(count: usize, there: usize) -> Failure {
 
 impl Global {
     /// The chosen devices: one, unless `--gpus` asks for more, or a launcher started this process
-    /// as a rank of a job.
-    pub(super) fn mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
+    /// as a rank of a job. Without `gpus`, the one device of work that is not divided.
+    pub(super) fn mesh(&self, gpus: Option<&Gpus>, what: &str) -> Result<Mesh, Failure> {
+        let Some(gpus) = gpus else {
+            return Ok(Mesh::of(vec![self.open_alone(what)?])?);
+        };
         if let Some(job) = Job::from_env()?.filter(|job| job.ranks > 1) {
             return self.join(&job, gpus);
         }
@@ -72,25 +75,6 @@ impl Global {
             Some(count) => self.several(count)?,
         };
         Ok(Mesh::of(devices)?)
-    }
-
-    /// The same for work that moves arrays between devices: with NCCL where it is of use, if
-    /// available.
-    pub(super) fn linked_mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
-        let mesh = self.mesh(gpus)?;
-        if mesh.ranks() == 1 {
-            return Ok(mesh);
-        }
-        let of_gpus =
-            (mesh.devices().iter()).any(|device| device.properties().kind == DeviceKind::Cuda);
-        let without = |reason: &str| {
-            if of_gpus {
-                report::notice(&format!(
-                    "arrays go from GPU to GPU through the hosts: {reason}"
-                ));
-            }
-        };
-        Ok(mesh.with_nccl_or(without)?)
     }
 
     /// One rank of a job, with the GPU of its number on its machine.
@@ -170,6 +154,23 @@ impl Global {
             .map(|device| self.with_kernels(device))
             .collect()
     }
+}
+
+/// For work that moves arrays between devices: with NCCL where it is of use, if available.
+pub(super) fn linked(mesh: Mesh) -> Result<Mesh, Failure> {
+    if mesh.ranks() == 1 {
+        return Ok(mesh);
+    }
+    let of_gpus =
+        (mesh.devices().iter()).any(|device| device.properties().kind == DeviceKind::Cuda);
+    let without = |reason: &str| {
+        if of_gpus {
+            report::notice(&format!(
+                "arrays go from GPU to GPU through the hosts: {reason}"
+            ));
+        }
+    };
+    Ok(mesh.with_nccl_or(without)?)
 }
 
 /// The device, if there is only one.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use blockwise_ops::operation::{Given, Operation, Parts, Setting, Tier, Variant};
-use blockwise_ops::{OPERATIONS, find};
+use blockwise_ops::{OPERATIONS, find, pipeline};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
@@ -37,6 +37,11 @@ impl Arguments {
             let most = (bytes / BYTES_IN_FLIGHT).max(1);
             chunk.chunk = usize::try_from(most).map_or(chunk.chunk, |most| chunk.chunk.min(most));
         }
+    }
+
+    /// The elements of each operand that are on a device at a time, at most.
+    pub(super) fn chunk(&self) -> usize {
+        (self.chunk.as_ref()).map_or(pipeline::CHUNK, |chunk| chunk.chunk)
     }
 
     /// The output's file, of an operation whose result goes to one.

@@ -1,6 +1,7 @@
 //! The output of a command, as text and as JSON.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -85,6 +86,19 @@ impl Report {
         }
         ExitCode::from(if self.passed { 0 } else { 1 })
     }
+}
+
+/// What is said of an array that was written.
+pub(super) fn made(
+    command: &str,
+    output: &Path,
+    device: &str,
+    shape: &[usize],
+    of: &str,
+) -> Report {
+    let text = format!("{}: {shape:?} {of}", output.display());
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": shape, "type": of, "device": device });
+    Report::new(text, json)
 }
 
 fn describe(name: &str, comparison: &Comparison) -> String {

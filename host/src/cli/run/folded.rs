@@ -4,8 +4,8 @@ use std::path::Path;
 
 use blockwise::{Device, DeviceProperties, Type};
 use blockwise_mesh::{Mesh, Split};
-use blockwise_ops::compare::{Comparison, ToNumber};
-use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction, Task};
+use blockwise_ops::compare::ToNumber;
+use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
 use blockwise_ops::reduce::Total;
@@ -13,15 +13,15 @@ use blockwise_ops::{AnyArray, Number};
 use ndarray::ArrayView1;
 use serde_json::{Value, json};
 
-use super::super::failure::Failure;
-use super::super::operand::{self, ArrayOutput};
-use super::super::operation::Arguments;
-use super::super::report::Report;
-use super::super::seconds::{Seconds, timed};
-use super::super::{Global, mesh, progress};
 use super::expectation::{Expectation, exactly};
 use super::inputs::Inputs;
-use super::made;
+use super::task::Task;
+use crate::cli::failure::Failure;
+use crate::cli::operand::{self, ArrayOutput};
+use crate::cli::operation::Arguments;
+use crate::cli::report::{self, Report};
+use crate::cli::seconds::{Seconds, timed};
+use crate::cli::{Global, mesh, progress};
 use crate::io::Reader;
 
 /// What is folded, of the files.
@@ -38,8 +38,16 @@ pub(super) fn run(
     global: &Global,
     arguments: &Arguments,
     fold: &'static Fold,
+    task: Task,
 ) -> Result<Report, Failure> {
-    let job = Job::open(arguments, fold)?;
+    let job = Job {
+        of: task.of,
+        fold,
+        arguments,
+        inputs: task.inputs,
+        posed: task.posed,
+        options: task.options,
+    };
     match job.posed.problem.ty {
         Type::F32 => job.run::<f32>(global),
         Type::F64 => job.run::<f64>(global),
@@ -48,24 +56,7 @@ pub(super) fn run(
     }
 }
 
-impl<'a> Job<'a> {
-    fn open(arguments: &'a Arguments, fold: &'static Fold) -> Result<Self, Failure> {
-        let of = arguments.of;
-        let inputs = Inputs::open(of, arguments)?;
-        let posed = inputs.posed(of, arguments)?;
-        Ok(Self {
-            of,
-            fold,
-            arguments,
-            inputs,
-            posed,
-            options: Options {
-                kernel: arguments.kernel,
-                ..Options::default()
-            },
-        })
-    }
-
+impl Job<'_> {
     fn run<T: Number + ToNumber + Into<Value>>(&self, global: &Global) -> Result<Report, Failure> {
         let reference = Expectation::open(&self.arguments.reference, &self.posed)?;
         match &self.arguments.output {
@@ -75,35 +66,22 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Elements that are on a device at a time.
-    fn chunk(&self) -> usize {
-        let chunk = self.arguments.chunk.as_ref();
-        chunk.map_or(blockwise_ops::pipeline::CHUNK, |chunk| chunk.chunk)
-    }
-
     /// All elements, to a number.
     fn whole<T: Number + ToNumber + Into<Value>>(
         &self,
         global: &Global,
         reference: Option<Expectation<'_>>,
     ) -> Result<Report, Failure> {
-        let mesh = match &self.arguments.gpus {
-            Some(gpus) => global.mesh(gpus)?,
-            None => Mesh::of(vec![global.open_alone(self.of.name)?])?,
-        };
+        let mesh = global.mesh(self.arguments.gpus.as_ref(), self.of.name)?;
         let (value, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
         let report = self.number(value, mesh::names(&mesh), seconds);
-        let Some(mut reference) = reference else {
-            return Ok(report);
-        };
         let properties = mesh.devices()[0].properties();
         let magnitude = || Ok::<_, Failure>(vec![self.magnitude::<T>()?]);
         let value = self.array(&[], &[value])?;
-        let compared = self.compare(&mut reference, &value, properties, magnitude)?;
-        Ok(report.comparison(&reference.name, &compared))
+        self.compared(report, reference, &value, properties, magnitude)
     }
 
     /// What is said of a number.
@@ -139,12 +117,8 @@ impl<'a> Job<'a> {
         let seconds = self.lines::<T>(&device, line, emit, |_, _| {})?;
         let properties = device.properties();
         let report = self.number(index, properties.name.clone(), seconds);
-        let Some(mut reference) = reference else {
-            return Ok(report);
-        };
         let index = AnyArray::of(ndarray::arr0(index).into_dyn().view())?;
-        let compared = self.compare(&mut reference, &index, properties, || Ok(Vec::new()))?;
-        Ok(report.comparison(&reference.name, &compared))
+        self.compared(report, reference, &index, properties, || Ok(Vec::new()))
     }
 
     /// Reduces each line of the file, piece by piece: `seen` gets each piece's elements, and `emit`
@@ -157,7 +131,8 @@ impl<'a> Job<'a> {
         mut seen: impl FnMut(&Piece, &[T]),
     ) -> Result<Seconds, Failure> {
         let mut seconds = Seconds::default();
-        let mut reducer = AxisReducer::<T>::new(device, self.of, axis, self.chunk())?;
+        let chunk = self.arguments.chunk();
+        let mut reducer = AxisReducer::<T>::new(device, self.of, axis, chunk)?;
         let bar = progress::bar(self.of.name, self.posed.problem.product());
         while let Some(piece) = reducer.next_piece() {
             let fill = |values: &mut [T]| {
@@ -194,7 +169,7 @@ impl<'a> Job<'a> {
                 let total = rank.fold_totals(None, fold.by)?;
                 return Ok::<_, Failure>((total, Seconds::default()));
             }
-            let chunk = self.chunk();
+            let chunk = self.arguments.chunk();
             let mut reducer = Reducer::new(rank.device(), part, of, &self.options, chunk)?;
             let bar = progress::of_rank(rank, of.name, part);
             let mut seconds = Seconds::default();
@@ -241,17 +216,22 @@ impl<'a> Job<'a> {
         Ok(magnitude)
     }
 
-    /// Compares results with a reference: exactly, or each within its own rounding, what our kernels
-    /// promise, and what a pairwise or blocked sum of the reference may be off.
-    fn compare(
+    /// Compares results with the reference, if there is one: exactly, or each within its own
+    /// rounding, what our kernels promise, and what a pairwise or blocked sum of the reference may
+    /// be off.
+    fn compared(
         &self,
-        reference: &mut Expectation<'_>,
+        report: Report,
+        reference: Option<Expectation<'_>>,
         result: &AnyArray,
         device: &DeviceProperties,
         magnitudes: impl FnOnce() -> Result<Vec<f64>, Failure>,
-    ) -> Result<Comparison, Failure> {
+    ) -> Result<Report, Failure> {
+        let Some(mut reference) = reference else {
+            return Ok(report);
+        };
         let (problem, options) = (&self.posed.problem, &self.options);
-        let error = (self.fold.error)(&Task::new(
+        let error = (self.fold.error)(&operation::Task::new(
             operation::choose(self.of, problem, options, device)?.variant,
             problem,
             options,
@@ -263,7 +243,7 @@ impl<'a> Job<'a> {
             _ => Vec::new(),
         };
         let (terms, ty) = (problem.extents[0], problem.ty);
-        reference.within(result, |stored, values| {
+        let compared = reference.within(result, |stored, values| {
             let Some(error) = error else {
                 return exactly();
             };
@@ -292,7 +272,8 @@ impl<'a> Job<'a> {
                 "one rounding of the result; {roundings} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {terms} terms (--rtol and --atol for other references, as sums that are added one by one)"
             );
             (Some(tolerance.collect()), bound)
-        })
+        })?;
+        Ok(report.comparison(&reference.name, &compared))
     }
 
     /// The results' type: an extreme is one of the file's numbers; a sum may be larger than all of
@@ -356,15 +337,14 @@ impl<'a> Job<'a> {
             add_magnitudes::<T>(axis, piece, values, &mut magnitudes);
         })?;
         let properties = device.properties();
-        let report = made(name, output, &properties.name, shape, stored.name());
+        let report = report::made(name, output, &properties.name, shape, stored.name());
         let report = match reference {
             None => report,
-            Some(mut reference) => {
+            Some(_) => {
                 let mut all = AnyArray::zeros(stored, shape)?;
                 all.bytes_mut().copy_from_slice(&results);
                 let magnitudes = || Ok(magnitudes);
-                let compared = self.compare(&mut reference, &all, properties, magnitudes)?;
-                report.comparison(&reference.name, &compared)
+                self.compared(report, reference, &all, properties, magnitudes)?
             }
         };
         timed(&mut writing, || writer.finish())?;

@@ -4,12 +4,39 @@ use std::ops::Range;
 
 use blockwise::Type;
 use blockwise_ops::AnyArray;
-use blockwise_ops::operation::{Operation, Parts, Posed, Rank as Dimensions};
+use blockwise_ops::operation::{Parts, Posed, Rank as Dimensions};
 
 use crate::cli::failure::Failure;
 use crate::cli::operand;
 use crate::cli::operation::Arguments;
 use crate::io::{Contents, Reader};
+
+/// Opens the operands' files.
+pub(super) fn open(arguments: &Arguments) -> Result<Vec<Reader>, Failure> {
+    let paths = arguments.inputs.iter();
+    paths.map(|path| operand::open(path)).collect()
+}
+
+/// Whether signals are rows of a matrix. A matrix beside a recording is refused.
+pub(super) fn are_rows(readers: &[Reader]) -> Result<bool, Failure> {
+    let rank = |reader: &Reader| match reader.contents() {
+        Contents::Array(array) => Some(array.shape().len()),
+        Contents::Recording(_) => None,
+    };
+    let Some(matrix) = readers.iter().find(|reader| rank(reader) == Some(2)) else {
+        return Ok(false);
+    };
+    let Some(sound) = readers.iter().find(|reader| rank(reader).is_none()) else {
+        return Ok(true);
+    };
+    let shape = operand::extents(matrix).0;
+    Err(Failure::new(format!(
+        "{} has shape {shape:?}, and beside the recording {} a vector or a recording is wanted",
+        matrix.path().display(),
+        sound.path().display()
+    ))
+    .hint("filters of one channel each are a .wav with these channels, at the same sample rate"))
+}
 
 /// The operands' files, with what is known before their elements are read.
 pub(super) struct Inputs {
@@ -22,18 +49,8 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    pub(super) fn open(of: &Operation, arguments: &Arguments) -> Result<Self, Failure> {
-        let paths = arguments.inputs.iter();
-        let readers = paths.map(|path| operand::open(path));
-        Self::of(of, arguments, readers.collect::<Result<_, _>>()?)
-    }
-
-    /// The same, of files that are open already.
-    pub(super) fn of(
-        of: &Operation,
-        arguments: &Arguments,
-        opened: Vec<Reader>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(arguments: &Arguments, opened: Vec<Reader>) -> Result<Self, Failure> {
+        let of = arguments.of;
         let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
         // All samples of a recording are taken together: it has no axis.
         let takes_sound = matches!(of.parts, Parts::Folded(_)) && arguments.given.axis.is_none();
@@ -75,9 +92,9 @@ impl Inputs {
         })
     }
 
-    pub(super) fn posed(&self, of: &Operation, arguments: &Arguments) -> Result<Posed, Failure> {
+    pub(super) fn posed(&self, arguments: &Arguments) -> Result<Posed, Failure> {
         let shapes: Vec<_> = self.shapes.iter().map(Vec::as_slice).collect();
-        let posed = (of.pose)(self.ty, &shapes, &arguments.given);
+        let posed = (arguments.of.pose)(self.ty, &shapes, &arguments.given);
         posed.map_err(|error| match &arguments.inputs[..] {
             [path] => operand::named(path, error),
             paths => {
@@ -142,5 +159,25 @@ impl Inputs {
             Ok(array)
         })
         .collect()
+    }
+
+    /// Says that sums of products of integers may be rounded, where they may be that large.
+    pub(super) fn notice_of_products(&self, terms: usize) -> Result<(), Failure> {
+        if self.types.iter().any(|ty| ty.is_float()) {
+            return Ok(());
+        }
+        let mut largest = terms as f64;
+        for at in 0..self.readers.len() {
+            let [rows, cols] = self.matrix(at);
+            let mut most: f64 = 0.0;
+            for row in 0..rows {
+                let row = self.block(at, [row..row + 1, 0..cols])?;
+                let numbers = (0..row.len()).map(|at| row.number(at).to_f64().abs());
+                most = numbers.fold(most, f64::max);
+            }
+            largest *= most;
+        }
+        operand::notice_of_integers(largest);
+        Ok(())
     }
 }

@@ -4,15 +4,12 @@
 use std::time::Instant;
 
 use blockwise::Device;
-use blockwise_mesh::Mesh;
 use blockwise_ops::AnyArray;
-use blockwise_ops::operation::{self, Options, Posed, Problem};
-use blockwise_ops::pipeline;
-use serde_json::json;
+use blockwise_ops::operation::{self, Posed, Problem};
 
 use super::expectation::Expectation;
-use super::inputs::Inputs;
-use super::{Sink, Task, made};
+use super::sink::Sink;
+use super::task::Task;
 use crate::cli::Global;
 use crate::cli::chosen::Chosen;
 use crate::cli::failure::Failure;
@@ -20,81 +17,40 @@ use crate::cli::mesh;
 use crate::cli::operation::Arguments;
 use crate::cli::report::{self, Report};
 use crate::cli::seconds::{Seconds, timed};
-use crate::io::{Contents, Reader};
-
-/// Whether one of the files holds a matrix.
-pub(super) fn are_in(readers: &[Reader]) -> bool {
-    readers.iter().any(|reader| match reader.contents() {
-        Contents::Array(array) => array.shape().len() == 2,
-        Contents::Recording(_) => false,
-    })
-}
-
-/// A matrix and the recording beside it, which are not convolved.
-pub(super) fn beside_sound(readers: &[Reader; 2]) -> Option<(&Reader, &Reader)> {
-    let is_sound = |reader: &Reader| matches!(reader.contents(), Contents::Recording(_));
-    match readers {
-        [signal, taps] if is_sound(signal) => Some((taps, signal)),
-        [signal, taps] if is_sound(taps) => Some((signal, taps)),
-        _ => None,
-    }
-}
+use crate::io::Reader;
 
 pub(super) fn run(
     global: &Global,
     arguments: &Arguments,
-    readers: Vec<Reader>,
+    mut task: Task,
 ) -> Result<Report, Failure> {
-    let of = arguments.of;
+    let (of, problem) = (task.of, task.posed.problem);
     let output = arguments.output()?;
-    let inputs = Inputs::of(of, arguments, readers)?;
-    let posed = inputs.posed(of, arguments)?;
-    let [samples, taps, ..] = posed.problem.extents;
-    inputs.notice_of_products(samples.min(taps))?;
-    let reference = Expectation::open(&arguments.reference, &posed)?;
-    let mesh = match &arguments.gpus {
-        Some(gpus) => global.mesh(gpus)?,
-        None => Mesh::of(vec![global.open_alone(of.name)?])?,
-    };
+    let [samples, taps, ..] = problem.extents;
+    task.inputs.notice_of_products(samples.min(taps))?;
+    let reference = Expectation::open(&arguments.reference, &task.posed)?;
+    let mesh = global.mesh(arguments.gpus.as_ref(), of.name)?;
     let (Some(device), Some(place)) = (mesh::alone(&mesh), mesh::output(&mesh, output)?) else {
         let refused = "the rows of a matrix are not divided over devices";
         return Err(Failure::new(refused)
             .hint("leave `--gpus` out, or run some of the rows on each device"));
     };
-    let options = Options {
-        kernel: arguments.kernel,
-        once: true,
-        ..Options::default()
-    };
-    let chosen = Chosen::of(of, &posed.problem, &options, device.properties())?;
+    task.options.once = true;
+    let chosen = Chosen::of(of, &problem, &task.options, device.properties())?;
     // Of all rows, however they are divided: their bits do not depend on that.
-    let options = Options {
-        kernel: Some(chosen.choice.variant),
-        ..options
-    };
+    task.options.kernel = Some(chosen.choice.variant);
     // Every limit is checked here, before any row is read.
-    operation::plan(of, &posed.problem, &options, device.properties())?;
-    let task = Task {
-        of,
-        posed: &posed,
-        options: &options,
-        inputs: &inputs,
-    };
+    operation::plan(of, &problem, &task.options, device.properties())?;
     let mut sink = Sink::create(&task, place, reference)?;
-    let chunk = (arguments.chunk.as_ref()).map_or(pipeline::CHUNK, |chunk| chunk.chunk);
-    let mut seconds = task.in_rows(device, chunk, &mut sink)?;
-    seconds.writing = Some(sink.seconds);
+    let seconds = task.in_rows(device, arguments.chunk(), &mut sink)?;
     if let Some(line) = chosen.line(device.properties().kind) {
         report::notice(&line);
     }
-    let names = mesh::names(&mesh);
-    let ty = posed.problem.ty.name();
-    let report = made(of.name, output, &names, &posed.result, ty);
-    let report = report.with("seconds", json!(seconds));
-    Ok(sink.finish(report)?.with("choice", chosen.json()))
+    let report = sink.finish(&mesh, output, seconds)?;
+    Ok(report.with("choice", chosen.json()))
 }
 
-impl Task<'_> {
+impl Task {
     /// Some rows after the other, of about `chunk` elements each time.
     fn in_rows(
         &self,
@@ -135,7 +91,7 @@ impl Task<'_> {
             };
             let of: Vec<AnyArray> = operands.iter().flatten().cloned().collect();
             let begin = Instant::now();
-            let (result, computing) = operation::run(device, self.of, &posed, self.options, &of)?;
+            let (result, computing) = operation::run(device, self.of, &posed, &self.options, &of)?;
             seconds.computing += computing.as_secs_f64();
             seconds.copying += begin.elapsed().as_secs_f64() - computing.as_secs_f64();
             sink.take(&posed.problem, &of, &result)?;

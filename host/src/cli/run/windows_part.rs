@@ -36,7 +36,7 @@ pub(super) fn compute<T: Sample>(
     let taps: Vec<_> = (0..channels)
         .map(|channel| operands.short(channel))
         .collect();
-    let (device, chunk) = (rank.device(), task.chunk());
+    let (device, chunk) = (rank.device(), task.arguments.chunk());
     let mut convolver = Convolver::part(device, (of, *whole), &taps, outputs, options, chunk)?;
     operands.skip(convolver.samples().start);
     let bar = progress::of_rank(rank, "convolving", convolver.samples().len());

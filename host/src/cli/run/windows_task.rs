@@ -1,8 +1,7 @@
 //! What is asked of an operation by windows.
 
 use blockwise_ops::Options;
-use blockwise_ops::operation::{Operation, Problem, Windows};
-use blockwise_ops::pipeline;
+use blockwise_ops::operation::{Operation, Problem, Setting, Windows};
 
 use crate::cli::operation::Arguments;
 
@@ -22,9 +21,17 @@ impl Task<'_> {
         (self.of.lens)(&self.whole).output
     }
 
-    /// Samples of all channels that are on a device at a time, at most.
-    pub(super) fn chunk(&self) -> usize {
-        let chunk = self.arguments.chunk.as_ref();
-        chunk.map_or(pipeline::CHUNK, |chunk| chunk.chunk)
+    /// The operation as it was asked for, on which all ranks must agree.
+    pub(super) fn said(&self) -> String {
+        let mut said = self.of.name.to_owned();
+        let given = &self.arguments.given.settings;
+        for (setting, &value) in self.of.settings.iter().zip(given) {
+            if let Setting::Mode { name, values, .. } = *setting
+                && let Some(value) = values.get(usize::from(value))
+            {
+                said += &format!(" --{name} {value}");
+            }
+        }
+        said
     }
 }
