@@ -290,7 +290,7 @@ mod tests {
 
     use super::*;
     use crate::bench::{Sizes, TWIN, tables};
-    use blockwise_ops::operation::Tier;
+    use blockwise_ops::operation::{Parts, Tier};
 
     #[test]
     fn a_peer_makes_its_inputs_while_others_make_theirs() {
@@ -356,9 +356,8 @@ mod tests {
                 let of_libraries = of_libraries.contains(&name) || name.starts_with("mma");
                 // Means and indices are computed by the kernels of sums and extremes, most batches
                 // by those of single products.
-                let is_derived = ["mean", "argmin", "argmax"].contains(&work.operation);
-                let is_derived =
-                    is_derived || ["matmul-batch", "conv-rows"].contains(&work.operation);
+                let is_derived = work.of.is_batch(&work.size.0)
+                    || matches!(work.of.parts, Parts::Folded(of) if of.is_mean || of.is_index);
                 name != "default"
                     && !is_derived
                     && !name.ends_with("-raw")

@@ -43,7 +43,7 @@ pub fn mesh_peers(
         .arg(script);
     for work in &works {
         let extents: Vec<String> = work.size.0.iter().map(usize::to_string).collect();
-        let (operation, extents, rounds) = (work.operation, extents.join("x"), work.rounds);
+        let (operation, extents, rounds) = (&work.operation, extents.join("x"), work.rounds);
         command.arg(format!("{operation}={extents}:{rounds}"));
     }
     let peer = || script.display().to_string();
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn rows_come_before_a_script_fails_and_parts_have_names_of_their_own() {
-        let row = r#"{"work": 0, "by": "torch", "timing": null, "check": "1e-9", "passed": true}"#;
-        let part = r#"{"work": 1, "by": "NCCL", "part": "all-to-all", "timing": null, "check": "", "passed": true}"#;
+        let row = r#"{"work": 1, "by": "torch", "timing": null, "check": "1e-9", "passed": true}"#;
+        let part = r#"{"work": 0, "by": "NCCL", "part": "all-to-all", "timing": null, "check": "", "passed": true}"#;
         let (rows, ended) = run(&format!("no row\n{row}\n{part}"), 3);
         assert!(matches!(ended, Err(PeersError::Failed { .. })), "{ended:?}");
         let names: Vec<_> = rows.iter().map(|row| row.work.as_str()).collect();

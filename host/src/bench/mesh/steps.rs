@@ -8,12 +8,11 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Phases, Rank, Sharded, ShardedCarried, ShardedConvolution, ShardedMatmul,
     ShardedMatmulOptions, ShardedMatrix, ShardedTranspose, Split,
 };
-use blockwise_ops::matmul::TENSOR;
 use blockwise_ops::operation::Problem;
 use blockwise_ops::reduce::reduce_buffer;
-use blockwise_ops::scan::SCAN;
 use blockwise_ops::{ConvMode, Options, Reduction};
 
+use super::work::Launch;
 use super::worst;
 
 /// A rank's steps.
@@ -75,37 +74,37 @@ fn error(result: f32, exact: f64) -> f64 {
     (f64::from(result) / exact - 1.0).abs()
 }
 
-pub(super) fn sum(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
-    let x = filled(rank, extents[0])?;
-    let mut result = 0.0;
-    let timed = rounds(rank, count, |rank| {
-        let options = Options::default();
-        result = blockwise_mesh::reduce(rank, &x, Reduction::Sum, &options)?;
-        Ok(())
-    })?;
-    let error = error(result, f64::from(VALUE) * extents[0] as f64);
-    Ok(Outcome { timed, error })
-}
-
-pub(super) fn dot(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
-    let (a, b) = (filled(rank, extents[0])?, filled(rank, extents[0])?);
-    let mut result = 0.0;
-    let timed = rounds(rank, count, |rank| {
-        result = blockwise_mesh::dot(rank, &a, &b, &Options::default())?;
-        Ok(())
-    })?;
-    let error = error(result, f64::from(VALUE).powi(2) * extents[0] as f64);
-    Ok(Outcome { timed, error })
-}
-
-pub(super) fn convolution(
+/// A sum of elements, or of products.
+pub(super) fn folded(
     rank: &mut Rank,
+    (of, options): Launch,
+    extents: &[usize],
+    count: Count,
+) -> Result<Outcome, Error> {
+    let operands = (of.operands.iter()).map(|_| filled(rank, extents[0]));
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    let mut result = 0.0;
+    let timed = rounds(rank, count, |rank| {
+        result = match &operands[..] {
+            [a, b] => blockwise_mesh::dot(rank, a, b, &options)?,
+            terms => blockwise_mesh::reduce(rank, &terms[0], Reduction::Sum, &options)?,
+        };
+        Ok(())
+    })?;
+    let term = f64::from(VALUE).powi(operands.len() as i32);
+    let error = error(result, term * extents[0] as f64);
+    Ok(Outcome { timed, error })
+}
+
+pub(super) fn windows(
+    rank: &mut Rank,
+    (_, options): Launch,
     extents: &[usize],
     count: Count,
 ) -> Result<Outcome, Error> {
     let signal = filled(rank, extents[0])?;
     let taps = vec![1.0 / extents[1] as f32; extents[1]];
-    let (mode, options) = (ConvMode::Valid, Options::default());
+    let mode = ConvMode::Valid;
     let mut convolution = ShardedConvolution::new(rank, signal.split(), &taps, mode, &options)?;
     let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;
     output.fill_bytes(rank, 0xff)?;
@@ -124,9 +123,14 @@ pub(super) fn convolution(
 }
 
 /// Running sums, each within the tolerance of its exact value.
-pub(super) fn scan(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
+pub(super) fn carried(
+    rank: &mut Rank,
+    (of, options): Launch,
+    extents: &[usize],
+    count: Count,
+) -> Result<Outcome, Error> {
     let problem = Problem::new(Type::F32, &[extents[0], 1, 1]);
-    let mut scan = ShardedCarried::<f32>::new(rank, &SCAN, &problem, &Options::default())?;
+    let mut scan = ShardedCarried::<f32>::new(rank, of, &problem, &options)?;
     let mut input = ShardedMatrix::zeros(rank, scan.blocks())?;
     input.fill_bytes(rank, BYTE)?;
     let mut output = ShardedMatrix::zeros(rank, scan.blocks())?;
@@ -200,18 +204,22 @@ fn sampled(
     Ok(worst(errors))
 }
 
-fn product_by(
+pub(super) fn panels(
     rank: &mut Rank,
+    (_, options): Launch,
     extents: &[usize],
     count: Count,
-    options: &ShardedMatmulOptions,
 ) -> Result<Outcome, Error> {
+    let options = ShardedMatmulOptions {
+        launch: options,
+        ..ShardedMatmulOptions::default()
+    };
     let (inner, cols) = (extents[1], extents[2]);
     let (a, b) = (
         matrix(rank, [extents[0], inner])?,
         matrix(rank, [inner, cols])?,
     );
-    let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), options)?;
+    let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), &options)?;
     let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
     c.fill_bytes(rank, 0xff)?;
     let timed = rounds(rank, count, |rank| {
@@ -225,47 +233,34 @@ fn product_by(
     Ok(Outcome { timed, error })
 }
 
-pub(super) fn product(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
-    product_by(rank, extents, count, &ShardedMatmulOptions::default())
-}
-
-pub(super) fn tensor_product(
+pub(super) fn tiles(
     rank: &mut Rank,
+    launch: Launch,
     extents: &[usize],
     count: Count,
 ) -> Result<Outcome, Error> {
-    let options = ShardedMatmulOptions {
-        launch: Options::of(&TENSOR),
-        ..ShardedMatmulOptions::default()
-    };
-    product_by(rank, extents, count, &options)
+    tiles_by(rank, launch, extents, count, ShardedTranspose::new)
 }
 
-pub(super) fn transpose(
+/// The result stays where it is.
+pub(super) fn tiles_in_columns(
     rank: &mut Rank,
+    launch: Launch,
     extents: &[usize],
     count: Count,
 ) -> Result<Outcome, Error> {
-    transpose_by(rank, extents, count, ShardedTranspose::new)
+    tiles_by(rank, launch, extents, count, ShardedTranspose::by_columns)
 }
 
-/// The transpose whose result stays where it is.
-pub(super) fn transpose_in_columns(
+fn tiles_by(
     rank: &mut Rank,
-    extents: &[usize],
-    count: Count,
-) -> Result<Outcome, Error> {
-    transpose_by(rank, extents, count, ShardedTranspose::by_columns)
-}
-
-fn transpose_by(
-    rank: &mut Rank,
+    (_, options): Launch,
     extents: &[usize],
     count: Count,
     prepare: impl Fn(&Rank, &Blocks, &Options) -> Result<ShardedTranspose<f32>, Error>,
 ) -> Result<Outcome, Error> {
     let input = matrix(rank, [extents[0], extents[1]])?;
-    let mut transpose = prepare(rank, input.blocks(), &Options::default())?;
+    let mut transpose = prepare(rank, input.blocks(), &options)?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
     output.fill_bytes(rank, 0xff)?;
     let timed = rounds(rank, count, |rank| {

@@ -2,12 +2,8 @@
 
 use blockwise::Type;
 use blockwise_mesh::{Error, Rank};
-use blockwise_ops::conv1d::CONV;
-use blockwise_ops::matmul::MATMUL;
 use blockwise_ops::operation::{Given, Operation, Parts, Rank as Dimensions, Work};
-use blockwise_ops::reduce::{DOT, SUM};
-use blockwise_ops::scan::SCAN;
-use blockwise_ops::transpose::TRANSPOSE;
+use blockwise_ops::{OPERATIONS, Reduction};
 
 use super::steps::{self, Count, Outcome};
 use crate::bench::operation::posed;
@@ -19,7 +15,7 @@ use crate::bench::{Options, Size};
 pub struct MeshWork {
     of: &'static Operation,
     /// Its name; `transpose-columns` is the one whose result stays where it is.
-    pub(super) operation: &'static str,
+    pub(super) operation: String,
     /// `default`, or `tensor` for a product on tensor cores.
     pub(super) rung: &'static str,
     pub(super) size: Size,
@@ -28,8 +24,12 @@ pub struct MeshWork {
     pub(super) step: Step,
 }
 
-/// A rank's part of an operation with these extents, and how often it is repeated.
-pub(super) type Step = fn(&mut Rank, &[usize], Count) -> Result<Outcome, Error>;
+/// A rank's part of an operation by a variant, or the default one, with these extents, and how
+/// often it is repeated.
+pub(super) type Step = fn(&mut Rank, Launch, &[usize], Count) -> Result<Outcome, Error>;
+
+/// An operation, and the options of its launches.
+pub(super) type Launch = (&'static Operation, blockwise_ops::Options);
 
 /// The rung of products on tensor cores.
 pub(super) const TENSOR: &str = "tensor";
@@ -37,46 +37,58 @@ pub(super) const TENSOR: &str = "tensor";
 /// The extents for a look and those of a whole run.
 type Extents = [&'static [&'static [usize]]; 2];
 
+/// The end of a row's name, its rung, and its step.
+type Row = (&'static str, &'static str, Step);
+
+/// The sizes of an operation, how many steps are timed, and its rows, by how it is divided. `None`
+/// if it is not, and for extremes and means, which are divided as sums are.
+fn timed(of: &Operation) -> Option<(Extents, usize, &'static [Row])> {
+    let line: Extents = [&[&[1 << 26]], &[&[1 << 33]]];
+    let signals: Extents = [&[&[1 << 26, 31]], &[&[1 << 30, 31], &[1 << 33, 31]]];
+    let cubes: Extents = [&[&[4096; 3]], &[&[16384; 3], &[32768; 3]]];
+    let squares: Extents = [&[&[8192; 2]], &[&[16384; 2], &[32768; 2]]];
+    // Products take a second each, convolutions a peer half a second.
+    Some(match of.parts {
+        Parts::Folded(fold) if fold.by == Reduction::Sum && !fold.is_mean => {
+            (line, 25, &[("", DEFAULT, steps::folded)])
+        }
+        Parts::Whole | Parts::Folded(_) => return None,
+        Parts::Carried(_) => (line, 25, &[("", DEFAULT, steps::carried)]),
+        Parts::Windows(_) => (signals, 10, &[("", DEFAULT, steps::windows)]),
+        Parts::Panels => {
+            let rows: &[Row] = &[("", DEFAULT, steps::panels), ("", TENSOR, steps::panels)];
+            (cubes, 5, rows)
+        }
+        Parts::Tiles => {
+            let rows: &[Row] = &[
+                ("", DEFAULT, steps::tiles),
+                ("-columns", DEFAULT, steps::tiles_in_columns),
+            ];
+            (squares, 25, rows)
+        }
+    })
+}
+
 /// The works that the options choose.
 pub fn mesh_works(options: &Options) -> Vec<MeshWork> {
     let mut works = Vec::new();
-    let mut add =
-        |of: &'static Operation, [operation, rung]: [_; 2], sizes: &Extents, step: Step| {
-            let square = of.operands[0].rank != Dimensions::Signal;
-            let [look, whole] = sizes;
-            let sizes = options.sizes.pick(of.sizes.len(), square, look, whole);
+    for &of in OPERATIONS {
+        let Some(([look, whole], rounds, rows)) = timed(of) else {
+            continue;
+        };
+        let is_square = of.operands[0].rank != Dimensions::Signal;
+        for &(end, rung, step) in rows {
+            let sizes = options.sizes.pick(of.sizes.len(), is_square, look, whole);
             works.extend(sizes.into_iter().map(|extents| MeshWork {
                 of,
-                operation,
+                operation: format!("{}{end}", of.name),
                 rung,
                 size: Size(extents),
-                // Products take a second each, convolutions a peer half a second.
-                rounds: match of.parts {
-                    Parts::Panels => 5,
-                    Parts::Windows(_) => 10,
-                    _ => 25,
-                },
+                rounds,
                 step,
             }));
-        };
-    let sums: &Extents = &[&[&[1 << 26]], &[&[1 << 33]]];
-    add(&SUM, [SUM.name, DEFAULT], sums, steps::sum);
-    add(&DOT, [DOT.name, DEFAULT], sums, steps::dot);
-    add(&SCAN, [SCAN.name, DEFAULT], sums, steps::scan);
-    let signals: &Extents = &[&[&[1 << 26, 31]], &[&[1 << 30, 31], &[1 << 33, 31]]];
-    add(&CONV, [CONV.name, DEFAULT], signals, steps::convolution);
-    let cubes: &Extents = &[&[&[4096; 3]], &[&[16384; 3], &[32768; 3]]];
-    add(&MATMUL, [MATMUL.name, DEFAULT], cubes, steps::product);
-    add(&MATMUL, [MATMUL.name, TENSOR], cubes, steps::tensor_product);
-    let squares: &Extents = &[&[&[8192; 2]], &[&[16384; 2], &[32768; 2]]];
-    add(
-        &TRANSPOSE,
-        [TRANSPOSE.name, DEFAULT],
-        squares,
-        steps::transpose,
-    );
-    let columns = ["transpose-columns", DEFAULT];
-    add(&TRANSPOSE, columns, squares, steps::transpose_in_columns);
+        }
+    }
     let filter = &options.filter;
     works.retain(|work| {
         let name = work.row_name();
@@ -94,6 +106,19 @@ impl MeshWork {
     /// The name with its rung, for the filter.
     fn row_name(&self) -> String {
         format!("{}/f32/{}/{}", self.operation, self.rung, self.size)
+    }
+
+    /// One rank's steps, with these extents.
+    pub(super) fn step(
+        &self,
+        rank: &mut Rank,
+        extents: &[usize],
+        count: Count,
+    ) -> Result<Outcome, Error> {
+        // The default is no variant's name.
+        let variant = self.of.variant(self.rung);
+        let options = variant.map(blockwise_ops::Options::of).unwrap_or_default();
+        (self.step)(rank, (self.of, options), extents, count)
     }
 
     /// Whether a GPU has the same work in a step of its own with its part of the elements.
