@@ -96,9 +96,9 @@ const DRAWN: u64 = 6;
 pub enum Extent {
     /// All.
     Whole,
-    /// Of kernels that differ in the type of their elements one, which is drawn; of the long ones
-    /// among these all deleted barriers and a sixth of the other mutants. Those with a reason to
-    /// survive are not run.
+    /// Of kernels that differ in the type of their elements one, which is drawn, and half of these
+    /// kernels; of the long ones among them all deleted barriers and a sixth of the other mutants.
+    /// Those with a reason to survive are not run.
     Drawn(Sample),
 }
 
@@ -123,12 +123,18 @@ fn family(kernel: &str) -> &str {
     }
 }
 
-/// Keeps one kernel of each family, of a type that is drawn: kernels for two types may differ in more
-/// than numbers.
+/// Of the families of kernels, one in this many is drawn.
+const FAMILIES: u64 = 2;
+
+/// Keeps half of the families, and of each a kernel of a type that is drawn: kernels for two types
+/// may differ in more than numbers.
 fn keep_telling(sources: &mut Vec<Source>, sample: Sample) {
     sources.sort_by(|a, b| a.kernel.cmp(&b.kernel));
     let families = std::mem::take(sources);
     for of_one in families.chunk_by(|a, b| family(&a.kernel) == family(&b.kernel)) {
+        if !sample.takes(("family", family(&of_one[0].kernel)), FAMILIES) {
+            continue;
+        }
         let drawn = sample.one_of(of_one.len(), family(&of_one[0].kernel));
         sources.push(of_one[drawn].clone());
     }
