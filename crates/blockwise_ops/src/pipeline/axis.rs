@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use blockwise::{AnyView, AnyViewMut, Device, Event, StagedBuffer, Stream};
 
-use super::{DeviceTimes, Ring, fit};
+use super::ring::{Ring, fit};
+use super::times::DeviceTimes;
 use crate::operation::{self, Call, Fold, Given, Operation, Options, Parts, Problem};
 use crate::reduce::{Axis, Number, Reduction, Total, each, part_of};
 use crate::{LaunchError, matrix_len};
@@ -30,9 +31,9 @@ const ROWS: usize = 64;
 
 /// Reduces an array over one axis, piece by piece: [`SUM`](crate::reduce::SUM),
 /// [`MEAN`](crate::reduce::MEAN), [`MIN`](crate::reduce::MIN), [`MAX`](crate::reduce::MAX),
-/// [`ARGMIN`](crate::reduce::ARGMIN) or [`ARGMAX`](crate::reduce::ARGMAX). Results come in row-major
-/// order, as bytes of the type that the operation [gives](Operation::gives), and are those of the
-/// whole, whatever the pieces; of sums and means of floats
+/// [`ARGMIN`](crate::reduce::ARGMIN) or [`ARGMAX`](crate::reduce::ARGMAX). Results come in
+/// row-major order, as bytes of the type that the operation [gives](Operation::gives), and are
+/// those of the whole, whatever the pieces; of sums and means of floats
 /// [as exactly](mod@crate::reduce#how-exact-sums-are).
 ///
 /// ```
@@ -316,8 +317,9 @@ impl<T: Number> AxisReducer<T> {
         mut self,
         mut emit: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<DeviceTimes, E> {
-        let results = &mut self.results;
-        self.lanes.drain(|lane| results.take(lane, &mut emit))?;
+        for lane in self.lanes.drain() {
+            self.results.take(lane, &mut emit)?;
+        }
         Ok(self.results.times)
     }
 }

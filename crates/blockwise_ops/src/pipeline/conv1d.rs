@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use blockwise::{AnyView, Buffer, Device, Event, StagedBuffer, Stream};
 
-use super::{DeviceTimes, Ring, fit};
+use super::ring::{Ring, fit};
+use super::times::DeviceTimes;
 use crate::conv1d::{self, CONV};
 use crate::operation::{self, Call, Operation, Options, Parts, Problem};
 use crate::{ConvMode, Float, LaunchError};
@@ -255,11 +256,10 @@ impl<T: Float> Convolver<T> {
         mut self,
         mut emit: impl FnMut(&[&[T]]) -> Result<(), E>,
     ) -> Result<DeviceTimes, E> {
-        let times = &mut self.times;
-        self.lanes.drain(|lane| {
-            let finished = finished(&mut lane.outputs, lane.events.take(), times)?;
-            emit_some(&finished, &mut emit)
-        })?;
+        for lane in self.lanes.drain() {
+            let finished = finished(&mut lane.outputs, lane.events.take(), &mut self.times)?;
+            emit_some(&finished, &mut emit)?;
+        }
         Ok(self.times)
     }
 

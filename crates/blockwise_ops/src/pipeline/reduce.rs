@@ -2,7 +2,8 @@
 
 use blockwise::{AnyBuffer, AnyView, Device, Event, StagedBuffer, Stream};
 
-use super::{DeviceTimes, Ring, fit};
+use super::ring::{Ring, fit};
+use super::times::DeviceTimes;
 use crate::LaunchError;
 use crate::operation::{Fold, Operation, Options, Parts};
 use crate::reduce::{Number, Reduction, Total, each, enqueue_to, error_of, plan, ticket, whole};
@@ -161,9 +162,9 @@ impl<T: Number> Reducer<T> {
     /// # Errors
     /// Errors of the device.
     pub fn finish(mut self) -> Result<(Total<T>, DeviceTimes), LaunchError> {
-        let (reduction, result) = (self.by, &mut self.result);
-        let times = &mut self.times;
-        (self.lanes).drain(|lane| lane.finish(reduction, result, times))?;
+        for lane in self.lanes.drain() {
+            lane.finish(self.by, &mut self.result, &mut self.times)?;
+        }
         // Only a sum accepts empty operands.
         Ok((self.result.unwrap_or_default(), self.times))
     }
