@@ -2,7 +2,7 @@
 
 use blockwise::Type;
 
-use super::{Plan, Problem, Task};
+use super::{Parts, Plan, Problem, Task};
 use crate::array::AnyArray;
 use crate::{LaunchError, named_enum};
 
@@ -53,5 +53,15 @@ impl Fold {
     /// Bytes of the results that the host merges.
     pub fn left(&self, problem: &Problem, plan: &Plan) -> usize {
         (self.results)(plan) * (self.bytes)(problem.ty)
+    }
+}
+
+impl Parts {
+    /// How a problem is folded to one number, if it is.
+    pub fn fold(self, problem: &Problem) -> Option<&'static Fold> {
+        match self {
+            Self::Folded(fold) if (fold.is_whole)(problem) => Some(fold),
+            _ => None,
+        }
     }
 }

@@ -15,6 +15,7 @@ mod call;
 mod entry;
 mod fold;
 mod held;
+mod modes;
 mod order;
 mod parts;
 mod problem;
@@ -200,16 +201,6 @@ pub enum Parts {
     /// A product of two matrices on a grid of devices: each gathers its rows of the first, and its
     /// columns of the second in panels.
     Panels,
-}
-
-impl Parts {
-    /// How a problem is folded to one number, if it is.
-    pub fn fold(self, problem: &Problem) -> Option<&'static Fold> {
-        match self {
-            Self::Folded(fold) if (fold.is_whole)(problem) => Some(fold),
-            _ => None,
-        }
-    }
 }
 
 /// How a run of outputs is a problem of its own.
@@ -419,73 +410,6 @@ pub enum Expected {
     Exact(AnyArray),
     /// These, within a tolerance.
     Near(Vec<Near>),
-}
-
-impl Operation {
-    /// The expected outputs of a variant: the reference, with the variant's own error added.
-    ///
-    /// # Errors
-    /// Those of the [reference](Self::reference).
-    pub fn expected(&self, variant: &Variant, asked: Asked<'_>) -> Result<Expected, LaunchError> {
-        let more = variant.error.map(|error| error(&asked));
-        let mut expected = (self.reference)(asked)?;
-        if let (Some(more), Expected::Near(near)) = (more, &mut expected) {
-            for (near, more) in near.iter_mut().zip(more) {
-                near.tolerance += more;
-            }
-        }
-        Ok(expected)
-    }
-
-    /// What the operation is called in tables and saved choices, with these settings.
-    pub fn label(&self, settings: [u8; 2]) -> &'static str {
-        let own = self.own_settings().zip(settings);
-        let labels = own.filter_map(|(setting, value)| match *setting {
-            Setting::Mode { labels, .. } => labels.get(usize::from(value)).copied(),
-            _ => None,
-        });
-        labels.last().unwrap_or(self.name)
-    }
-
-    /// The same at such a size: [batches](Bench::batch) have a name of their own.
-    pub fn label_at(&self, settings: [u8; 2], size: &[usize]) -> &'static str {
-        match self.bench.batch {
-            Some((label, _)) if self.is_batch(size) => label,
-            _ => self.label(settings),
-        }
-    }
-
-    /// Whether a size is one of a [batch](Bench::batch). The benchmark takes the first word of each
-    /// [mode](Setting::Mode) for these.
-    pub fn is_batch(&self, size: &[usize]) -> bool {
-        self.bench.batch.is_some() && size.len() > self.sizes.len()
-    }
-
-    /// The settings that the benchmark takes for a row of [`Bench::types`].
-    pub fn benched(&self, row: usize) -> Given {
-        self.modes(|bench| bench.get(row).copied().unwrap_or(0))
-    }
-
-    /// Default settings but for the [mode](Setting::Mode), by the index of its word.
-    pub fn with_mode(&self, mode: u8) -> Given {
-        self.modes(|_| mode)
-    }
-
-    fn modes(&self, mode: impl Fn(&[u8]) -> u8) -> Given {
-        let mut given = Given::default();
-        for (at, setting) in self.own_settings().enumerate() {
-            if let Setting::Mode { bench, .. } = *setting {
-                given.settings[at] = mode(bench);
-            }
-        }
-        given
-    }
-
-    /// The settings in [`Problem::settings`]: all but an axis.
-    fn own_settings(&self) -> impl Iterator<Item = &Setting> {
-        let settings = self.settings.iter();
-        settings.filter(|setting| !matches!(setting, Setting::Axis { .. }))
-    }
 }
 
 /// A reference value.

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use blockwise::{Device, DeviceProperties, Stream, Type};
 
 use super::entry::{Kernel, Operands, Takes};
-use super::{Asked, Hold, On, Operation, Problem};
+use super::{Asked, Expected, Hold, On, Operation, Problem};
 use crate::limits::{self, blocks_for};
 use crate::{LaunchError, LaunchPlan};
 
@@ -230,6 +230,23 @@ impl PartialEq for Variant {
 }
 
 impl Eq for Variant {}
+
+impl Operation {
+    /// The expected outputs of a variant: the reference, with the variant's own error added.
+    ///
+    /// # Errors
+    /// Those of the [reference](Self::reference).
+    pub fn expected(&self, variant: &Variant, asked: Asked<'_>) -> Result<Expected, LaunchError> {
+        let more = variant.error.map(|error| error(&asked));
+        let mut expected = (self.reference)(asked)?;
+        if let (Some(more), Expected::Near(near)) = (more, &mut expected) {
+            for (near, more) in near.iter_mut().zip(more) {
+                near.tolerance += more;
+            }
+        }
+        Ok(expected)
+    }
+}
 
 /// How to launch an operation. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
