@@ -53,8 +53,12 @@ fn of_type<T: Sample>(
     let taps = Taps::<T>::read(taps, &signal)?;
     let operands = Operands::new(signal, taps)?;
     let mesh = global.mesh(arguments.gpus.as_ref(), of.name)?;
-    let lengths = [operands.long_len(), operands.short(0).len()];
-    let shapes = lengths.each_ref().map(std::slice::from_ref);
+    let lengths = [
+        operands.long_len(),
+        operands.short(0).len(),
+        operands.channels(),
+    ];
+    let shapes = [&lengths[..1], &lengths[1..2]];
     let task = Task {
         of,
         windows,
@@ -90,11 +94,6 @@ fn of_type<T: Sample>(
     let seconds = mesh.run_with(
         |_| Ok(operands.again()),
         |rank, operands| {
-            let lengths = [
-                operands.long_len(),
-                operands.short(0).len(),
-                operands.channels(),
-            ];
             rank.agree(&said, &lengths)?;
             let part = outputs.range(rank.number());
             let pieces = Funnel::begin(rank);
@@ -122,18 +121,16 @@ fn of_type<T: Sample>(
     )?;
     let seconds = Seconds::longest(seconds);
     seconds.notice();
-    match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let report = match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(sink) => {
-            if let Some(line) = chosen.line(mesh.devices()[0].properties().kind) {
+            if let Some(line) = chosen.line(properties.kind) {
                 report::notice(&line);
             }
             let report = sink.finish(of, &mesh, arguments.output()?, seconds)?;
-            mesh.finish()?;
-            Ok(report.with("choice", chosen.json()))
+            report.with("choice", chosen.json())
         }
-        None => {
-            mesh.finish()?;
-            Ok(Report::silent())
-        }
-    }
+        None => Report::silent(),
+    };
+    mesh.finish()?;
+    Ok(report)
 }
