@@ -1,5 +1,6 @@
 //! Compiles the test programs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -23,12 +24,24 @@ pub(crate) fn programs(
     Ok(output.lines().filter_map(Program::read).collect())
 }
 
-/// Checks that what `xtask` builds for itself and for the demo is what the tests are made of: after
-/// them, nothing is compiled again.
+/// Checks that what `xtask` builds for itself and for the demo is what the tests are made of: no
+/// library is compiled for the tests once more, and after them nothing is compiled again.
 ///
 /// # Errors
-/// The packages that would be compiled again: their features differ between the builds.
-pub(crate) fn demo_shares_all(variables: &[(&str, String)]) -> Result<()> {
+/// The packages that are compiled twice: their features, or those of one that they need, differ
+/// between the builds.
+pub(crate) fn demo_shares_all(cargo: &[OsString], variables: &[(&str, String)]) -> Result<()> {
+    let mut command = workspace::cargo();
+    command.args(["test", "--locked", "--no-run", "--message-format=json"]);
+    command.args(cargo).envs(variables.iter().cloned());
+    let twice = twice(&messages(command)?);
+    if !twice.is_empty() {
+        bail!(
+            "`cargo xtask test` compiles these twice, for build scripts and for programs, with \
+             different features of what they need: {}; see crates/cuda_builder/Cargo.toml",
+            twice.join(", ")
+        );
+    }
     for packages in [&DEMO[..], &WORKBENCH] {
         let mut command = workspace::cargo();
         command.args(["build", "--locked", "--message-format=json"]);
@@ -57,6 +70,25 @@ fn compiled(line: &str) -> Option<String> {
     is_new.then(|| message["target"]["name"].as_str().map(str::to_owned))?
 }
 
+/// Libraries of which the tests' build has two.
+fn twice(output: &str) -> Vec<String> {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in output.lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        let is_library = message["target"]["crate_types"]
+            .as_array()
+            .is_some_and(|of| of.iter().any(|of| of != "bin"));
+        if is_library && message["profile"]["test"] == false {
+            let of = files.entry(message["package_id"].to_string()).or_default();
+            of.insert(message["filenames"][0].to_string());
+        }
+    }
+    let twice = files.into_iter().filter(|(_, files)| files.len() > 1);
+    twice.map(|(package, _)| package).collect()
+}
+
 fn messages(mut command: std::process::Command) -> Result<String> {
     let (success, output) = xtask::progress::show_and_read(&mut command).map_err(Error::msg)?;
     if !success {
@@ -81,7 +113,7 @@ pub(crate) fn libraries() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::compiled;
+    use super::{compiled, twice};
 
     #[test]
     fn only_what_is_compiled_now_is_told() {
@@ -93,5 +125,23 @@ mod tests {
         assert_eq!(compiled(&message(false)), Some("serde".to_owned()));
         assert_eq!(compiled(&message(true)), None);
         assert_eq!(compiled(r#"{"reason":"build-finished"}"#), None);
+    }
+    #[test]
+    fn a_library_with_two_files_is_compiled_twice() {
+        let message = |package: &str, kind: &str, file: &str, test: bool| {
+            format!(
+                r#"{{"package_id":"{package}","target":{{"crate_types":["{kind}"]}},"profile":{{"test":{test}}},"filenames":["{file}"]}}"#
+            )
+        };
+        let once = [
+            message("a", "lib", "liba-1.rlib", false),
+            message("a", "lib", "a-2", true),
+            message("a", "bin", "a-3", false),
+            message("a", "bin", "build-script-build-4", false),
+            message("b", "lib", "libb-1.rlib", false),
+        ];
+        assert!(twice(&once.join("\n")).is_empty());
+        let more = message("b", "lib", "libb-2.rlib", false);
+        assert_eq!(twice(&[once.join("\n"), more].join("\n")), ["\"b\""]);
     }
 }

@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
             Ok(both)
         })?;
     let shared = match options.is_whole() {
-        true => compile::demo_shares_all(&variables),
+        true => compile::demo_shares_all(&cargo, &variables),
         false => Ok(()),
     };
 
