@@ -62,6 +62,8 @@ unary! {
     ln_1p_f32 = GpuFloat::ln_1p;
     log2_f32 = GpuFloat::log2;
     log10_f32 = GpuFloat::log10;
+    sqrt_f32 = GpuFloat::sqrt;
+    recip_f32 = GpuFloat::recip;
     cbrt_f32 = GpuFloat::cbrt;
     sin_f32 = GpuFloat::sin;
     cos_f32 = GpuFloat::cos;
@@ -134,6 +136,8 @@ unary! {
     ln_1p_f64 = GpuFloat::ln_1p;
     log2_f64 = GpuFloat::log2;
     log10_f64 = GpuFloat::log10;
+    sqrt_f64 = GpuFloat::sqrt;
+    recip_f64 = GpuFloat::recip;
     cbrt_f64 = GpuFloat::cbrt;
     sin_f64 = GpuFloat::sin;
     cos_f64 = GpuFloat::cos;

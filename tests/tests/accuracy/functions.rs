@@ -63,6 +63,13 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         [4, 4],
         (0.0, 30.0),
     ),
+    function("sqrt", One(f64::sqrt, Big::sqrt), [0, 0], (0.0, 9.0)),
+    function(
+        "recip",
+        One(f64::recip, |x| Big::from(1.0).div(x)),
+        [0, 0],
+        (-10.0, 10.0),
+    ),
     function("cbrt", One(f64::cbrt, Big::cbrt), [1, 1], (-10.0, 10.0)),
     function("hypot", Two(f64::hypot, hypot), [3, 2], (-10.0, 10.0)),
     function("powf", Two(f64::powf, Big::pow), [4, 2], (0.0, 20.0)),

@@ -1,94 +1,8 @@
-//! Floating-point functions. The arguments are moderate: edges and bounds are the test `accuracy`'s
-//! subject.
+//! Floating-point numbers beyond the functions that the tests `accuracy` and `device` have.
 
 use super::*;
 use blockwise_tests::bench::blocks;
 use half::{bf16, f16};
-
-/// Runs a kernel of `N` columns for each `x`; each within `steps` steps of the type of its
-/// reference.
-#[track_caller]
-fn check_columns<T: Element + Into<f64>, const N: usize>(
-    kernel: &str,
-    x: &[T],
-    steps: f64,
-    reference: impl Fn(f64) -> [f64; N],
-) {
-    let step = match size_of::<T>() {
-        4 => f64::from(f32::EPSILON),
-        _ => f64::EPSILON,
-    };
-    let expected: Vec<f64> = x.iter().flat_map(|&x| reference(x.into())).collect();
-    let launch = blocks(x.len().div_ceil(128) as u32, 128);
-    for bench in kernel_crates() {
-        let got: Vec<T> = results(bench, kernel, launch, &[x], expected.len());
-        assert_close(&got, &expected, |at| steps * step * expected[at].abs());
-    }
-}
-
-#[test]
-fn float_trigonometry() {
-    // Within [−1, 1], where there are arcsines, and not on 0.
-    let x: Vec<f64> = (0..301).map(|i| f64::from(i) / 151.0 - 0.9937).collect();
-    check_columns("trigonometry", &x, 4.0, |x| {
-        let (sin, cos) = x.sin_cos();
-        let tan = x.tan();
-        let (asin, acos, atan) = (x.asin(), x.acos(), x.atan());
-        [sin, cos, tan, asin, acos, atan, x.atan2(0.75), sin, cos]
-    });
-}
-
-#[test]
-fn float_hyperbolic() {
-    let x: Vec<f32> = (0..201).map(|i| i as f32 / 29.0 - 3.01).collect();
-    check_columns("hyperbolics", &x, 4.0, |x| {
-        let rounded = x.mul_add(x, 1.0) as f32;
-        [
-            x.sinh(),
-            x.cosh(),
-            x.tanh(),
-            x.asinh(),
-            f64::from(rounded).acosh(),
-            (x * 0.125).atanh(),
-        ]
-    });
-}
-
-#[test]
-fn float_exponentials() {
-    let x: Vec<f64> = (0..303).map(|i| f64::from(i) / 41.0 + 0.0123).collect();
-    check_columns("exponentials", &x, 6.0, |x| {
-        [
-            x.exp(),
-            x.exp2(),
-            x.exp_m1(),
-            x.ln(),
-            x.ln_1p(),
-            x.log2(),
-            x.log10(),
-            x.ln() / 3.0_f64.ln(),
-            x.powf(1.7),
-            1.0 / (x * x * x),
-            x * x * x * x * x,
-        ]
-    });
-}
-
-#[test]
-fn float_roots() {
-    let x: Vec<f32> = (0..205).map(|i| (i as f32 - 100.3) * 17.0).collect();
-    let y: Vec<f32> = (0..205).map(|i| i as f32 * 0.37).collect();
-    for bench in kernel_crates() {
-        let got: Vec<f32> = results(bench, "roots", blocks(2, 128), &[&x, &y], 4 * x.len());
-        for ((row, &x), &y) in got.chunks(4).zip(&x).zip(&y) {
-            assert_same(&[row[0], row[2]], &[x.abs().sqrt(), 1.0 / x]);
-            let (x, y) = (f64::from(x), f64::from(y));
-            let expected = [x.cbrt(), x.hypot(y)];
-            let tolerance = |at: usize| 3.0 * f64::from(f32::EPSILON) * expected[at].abs();
-            assert_close(&[row[1], row[3]], &expected, tolerance);
-        }
-    }
-}
 
 #[test]
 fn float_rounding() {
@@ -251,53 +165,6 @@ fn float_remainders() {
         .flat_map(|(x, y)| [x % y, x.div_euclid(*y), x.rem_euclid(*y)])
         .collect();
     check("float_remainders", blocks(3, 128), &[&x, &y], &expected);
-}
-
-#[test]
-fn float_special() {
-    let x: Vec<f64> = (1..200).map(|i| f64::from(i) / 200.0).collect();
-    // As far as the host's own functions are right.
-    check_columns("special_functions", &x, 20.0, |x| {
-        [
-            // Near 1 the sine of the rounded product has few digits left.
-            (x.min(1.0 - x) * std::f64::consts::PI).sin(),
-            libm::erf(x),
-            libm::erfc(x),
-            0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2),
-            x,
-            libm::tgamma(x),
-            libm::j0(x),
-            1.0 / x.cbrt(),
-        ]
-    });
-}
-
-#[test]
-fn float_scaling() {
-    let x = [
-        12.0,
-        -0.75,
-        1e-40,
-        3e38,
-        0.25,
-        0.999_999_94,
-        2.0,
-        -1e-20_f32,
-    ];
-    let expected: Vec<u32> = x
-        .iter()
-        .flat_map(|&x| {
-            let (fraction, exponent) = libm::frexpf(x);
-            let saturated = x.clamp(0.0, 1.0);
-            [
-                fraction.to_bits(),
-                exponent.cast_unsigned(),
-                x.to_bits(),
-                saturated.to_bits(),
-            ]
-        })
-        .collect();
-    check("scalings", blocks(1, 32), &[&x], &expected);
 }
 
 #[test]

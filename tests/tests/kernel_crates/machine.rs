@@ -4,11 +4,6 @@ use super::*;
 use blockwise_tests::bench::{blocks, threads};
 
 #[test]
-fn pointer_spaces() {
-    check::<u32, u32>("pointer_spaces", threads(32), &[], &[0b1111; 32]);
-}
-
-#[test]
 fn pointer_conversions() {
     let input: Vec<u32> = (0..32).map(|i| i * i + 40).collect();
     let expected: Vec<u32> = (0..32).map(|t| 3 * input[(t + 1) % 32]).collect();

@@ -9,9 +9,8 @@ mod floats;
 mod integers;
 mod language;
 mod machine;
-mod positions;
 mod shared;
-mod warps;
+mod threads;
 
 use cuda_std::launch::Shape;
 use std::fmt::Debug;
@@ -23,7 +22,7 @@ use blockwise_tests::Arguments;
 use blockwise_tests::bench::{Bench, kernel_crates, kernel_crates_ptx};
 
 /// The text of the files above.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 9] = [
     include_str!("algorithms.rs"),
     include_str!("arguments.rs"),
     include_str!("atomics.rs"),
@@ -31,9 +30,8 @@ const SOURCES: [&str; 10] = [
     include_str!("integers.rs"),
     include_str!("language.rs"),
     include_str!("machine.rs"),
-    include_str!("positions.rs"),
     include_str!("shared.rs"),
-    include_str!("warps.rs"),
+    include_str!("threads.rs"),
 ];
 
 /// Memory of the bench's device with these values.
