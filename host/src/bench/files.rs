@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use blockwise::Type;
+
 use super::work::is_chosen;
 use super::{Inputs, Kind, OURS, Options, Row, Size, Timing};
-use crate::io::{self, ArrayWriter, FileError, Format, OutputFile, Reader};
+use crate::io::{ArrayWriter, FileError, Format, OutputFile, Reader};
 
 /// Runs after the first, and a peer's, whose imports alone take seconds.
 const AGAIN: usize = 3;
@@ -193,7 +195,7 @@ impl Work {
         for (name, len) in wanted.iter().filter_map(|&(name, len)| Some((name, len?))) {
             let mut written = || -> Result<f64, Box<dyn std::error::Error>> {
                 let place = OutputFile::prepare(&files.at(name))?;
-                let mut file = ArrayWriter::create(place, Format::Npy, &[len], io::Kind::F32)?;
+                let mut file = ArrayWriter::create(place, Format::Npy, &[len], Type::F32)?;
                 let mut sum = 0.0;
                 for start in (0..len).step_by(PIECE) {
                     let piece = inputs.take::<f32>(Kind::Whole, PIECE.min(len - start))?;

@@ -11,7 +11,7 @@ use ndarray::{Array, Dimension};
 
 use super::failure::Failure;
 use super::report;
-use crate::io::{self, ArrayReader, ArrayWriter, Contents, Format, Kind, OutputFile, Reader};
+use crate::io::{self, ArrayReader, ArrayWriter, Contents, Format, OutputFile, Reader};
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -114,23 +114,23 @@ pub(super) fn elements(reader: Reader) -> Result<(Type, Vec<u8>), Failure> {
 
 /// A file to be read piece by piece, with its shape and the type of its elements. A recording has a
 /// row for each frame; one channel is a vector.
-pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
+pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Type), Failure> {
     let reader = open(path)?;
-    let (shape, kind) = extents(&reader);
-    Ok((reader, shape, kind))
+    let (shape, ty) = extents(&reader);
+    Ok((reader, shape, ty))
 }
 
 /// The shape of what a file holds, and the type of its elements.
-pub(super) fn extents(reader: &Reader) -> (Vec<usize>, Kind) {
+pub(super) fn extents(reader: &Reader) -> (Vec<usize>, Type) {
     match reader.contents() {
-        Contents::Array(array) => (array.shape().to_vec(), array.kind()),
+        Contents::Array(array) => (array.shape().to_vec(), array.computed()),
         Contents::Recording(recording) => {
             let sound = recording.sound();
             let shape = match sound.channels {
                 1 => vec![recording.frames()],
                 channels => vec![recording.frames(), usize::from(channels)],
             };
-            (shape, sound.coding.kind())
+            (shape, sound.coding.computed())
         }
     }
 }
@@ -226,11 +226,7 @@ impl ArrayOutput {
     }
 
     /// Begins an array of this shape and type.
-    pub(super) fn create(
-        self,
-        shape: &[usize],
-        stored: impl Into<Type>,
-    ) -> Result<ArrayWriter, Failure> {
+    pub(super) fn create(self, shape: &[usize], stored: Type) -> Result<ArrayWriter, Failure> {
         Ok(ArrayWriter::create(self.place, self.format, shape, stored)?)
     }
 }

@@ -13,8 +13,8 @@ use super::mesh;
 use super::operand::{self, ArrayOutput, other_shape};
 use super::report::{self, Report};
 use crate::io::{
-    ArrayWriter, Contents, Finished, Format, Kind, Metadata, Number, OutputFile, Reader,
-    RecordingWriter, Sound,
+    ArrayWriter, Contents, Finished, Format, Metadata, Number, OutputFile, Reader, RecordingWriter,
+    Sound,
 };
 
 /// A type that signals are computed with.
@@ -29,19 +29,19 @@ pub(super) struct Frames {
     frames: usize,
     /// Its format, if it is a recording.
     sound: Option<Sound>,
-    /// The precision of the samples in the file; integers count as float64.
-    kind: Kind,
+    /// The type to compute with.
+    computed: Type,
 }
 
 impl Frames {
     /// A vector is one channel; a matrix has one row per frame.
     pub(super) fn of(reader: Reader) -> Result<Self, Failure> {
-        let (shape, sound, kind) = match reader.contents() {
-            Contents::Array(array) => (array.shape().to_vec(), None, array.kind()),
+        let (shape, sound, computed) = match reader.contents() {
+            Contents::Array(array) => (array.shape().to_vec(), None, array.computed()),
             Contents::Recording(recording) => {
                 let sound = recording.sound();
                 let shape = vec![recording.frames(), usize::from(sound.channels)];
-                (shape, Some(sound), sound.coding.kind())
+                (shape, Some(sound), sound.coding.computed())
             }
         };
         let (frames, channels) = match shape[..] {
@@ -54,7 +54,7 @@ impl Frames {
             channels,
             frames,
             sound,
-            kind,
+            computed,
         })
     }
 
@@ -109,7 +109,7 @@ impl Frames {
     pub(super) fn unit_roundoff(&self) -> f64 {
         match self.reader.contents() {
             Contents::Array(array) => operand::unit_roundoff(array.stored()),
-            Contents::Recording(_) => operand::unit_roundoff(self.kind.into()),
+            Contents::Recording(_) => operand::unit_roundoff(self.computed),
         }
     }
 
@@ -138,7 +138,7 @@ impl<T: Sample> Taps<T> {
     /// Reads taps for a signal: a vector, or a recording of an impulse response, whose samples are
     /// fractions of full scale.
     pub(super) fn read(mut taps: Frames, signal: &Frames) -> Result<Self, Failure> {
-        let integers = taps.kind == Kind::I64;
+        let integers = taps.computed == Type::I64;
         let mut samples = vec![T::default(); taps.frames * taps.channels];
         taps.read(&mut samples)?;
         let name = taps.reader.path().display();
@@ -213,7 +213,7 @@ impl<T: Sample> Operands<T> {
     pub(super) fn new(mut signal: Frames, taps: Taps<T>) -> Result<Self, Failure> {
         let channels = signal.channels;
         let source = (signal.reader.again(), signal.frames, signal.sound);
-        let integers = taps.integers && signal.kind == Kind::I64;
+        let integers = taps.integers && signal.computed == Type::I64;
         let (long, short) = if taps.lists[0].len() > signal.frames {
             let mut samples = vec![T::default(); signal.frames * channels];
             signal.read(&mut samples)?;
@@ -360,7 +360,7 @@ impl Place {
         metadata: Metadata,
     ) -> Result<Writer, Failure> {
         Ok(match self {
-            Self::Array(output) => Writer::Array(output.create(shape, T::KIND)?),
+            Self::Array(output) => Writer::Array(output.create(shape, T::STORED)?),
             Self::Recording(place, sound) => {
                 let frames = shape.first().copied().unwrap_or(0);
                 if !metadata.left_out.is_empty() {

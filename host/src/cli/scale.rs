@@ -29,8 +29,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,256,512,1024", value_parser = count)]
     gpus: Vec<usize>,
     /// The elements' type
-    #[arg(long, default_value = "f32")]
-    r#type: Element,
+    #[arg(long, default_value = "f32", value_parser = names(&[Type::F32, Type::F64]))]
+    r#type: Type,
     /// Which outputs of conv
     #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
     mode: ConvMode,
@@ -55,12 +55,6 @@ fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
         .iter()
         .filter(|of| !matches!(of.parts, Parts::Whole));
     PossibleValuesParser::new(described.map(|of| of.name))
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Element {
-    F32,
-    F64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -134,7 +128,7 @@ impl Arguments {
             "{} of {} {} on {} over {}, predicted",
             self.operation,
             sizes.join(" × "),
-            name(&|| self.r#type.to_possible_value()),
+            self.r#type,
             name(&|| self.gpu.to_possible_value()).to_uppercase(),
             name(&|| self.link.to_possible_value()),
         )
@@ -158,7 +152,7 @@ impl Arguments {
             return match (of.parts, &*self.sizes) {
                 (Parts::Tiles, &[rows, cols]) => Ok(Work::Transpose { rows, cols }),
                 (Parts::Carried(carry), &[len]) => {
-                    let align = (carry.align)(self.r#type.ty());
+                    let align = (carry.align)(self.r#type);
                     Ok(Work::Carried { len, align })
                 }
                 (Parts::Folded(fold), &[len]) if !fold.is_index => Ok(Work::Folded {
@@ -168,7 +162,7 @@ impl Arguments {
                 (Parts::Windows(_), sizes) if sizes.len() == names.len() => {
                     let shapes = (of.shapes)(sizes);
                     let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
-                    let posed = (of.pose)(self.r#type.ty(), &shapes, &self.mode.given())?;
+                    let posed = (of.pose)(self.r#type, &shapes, &self.mode.given())?;
                     Ok(Work::Windows(posed.problem))
                 }
                 (Parts::Panels, &[rows, inner, cols]) => Ok(Work::Matmul([rows, inner, cols])),
@@ -180,15 +174,6 @@ impl Arguments {
             "`{}` is no operation",
             self.operation
         )))
-    }
-}
-
-impl Element {
-    fn ty(self) -> Type {
-        match self {
-            Self::F32 => Type::F32,
-            Self::F64 => Type::F64,
-        }
     }
 }
 
@@ -204,7 +189,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report, Failure> {
         },
         ..arguments.gpu.machine()
     };
-    let element_bytes = arguments.r#type.ty().bytes();
+    let element_bytes = arguments.r#type.bytes();
     let predict = |gpus| estimate(&work, element_bytes, gpus, &machine);
     let one = predict(1)?;
     let estimates = arguments.gpus.iter().map(|&gpus| predict(gpus));

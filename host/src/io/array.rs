@@ -4,7 +4,7 @@ use blockwise::Type;
 
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
-use super::number::{Kind, Number};
+use super::number::{self, Number};
 use super::pieces;
 
 /// Elements that one thread reads at a time.
@@ -12,12 +12,12 @@ const PIECE: usize = 1 << 18;
 
 /// The error for an integer that the type to compute with cannot represent.
 fn rounded<T: Number>(at: usize, value: i128) -> Defect {
-    match T::KIND {
-        Kind::I64 => Problem::new(format!(
+    match T::STORED {
+        Type::I64 => Problem::new(format!(
             "element {at} is {value}, and integers are computed as int64"
         ))
         .hint("split it: `array >> 32` and `array & 0xffffffff` fit int64"),
-        Kind::F32 | Kind::F64 => Problem::new(format!(
+        _ => Problem::new(format!(
             "element {at} is {value}, and is computed as float64, which would round it to {:.0}",
             value as f64
         ))
@@ -80,8 +80,8 @@ impl ArrayReader {
     }
 
     /// The type to compute with.
-    pub fn kind(&self) -> Kind {
-        Kind::of(self.stored)
+    pub fn computed(&self) -> Type {
+        number::computed(self.stored)
     }
 
     /// The type in the file.
@@ -141,7 +141,7 @@ impl ArrayReader {
             };
         }
         match self.stored {
-            stored if cfg!(target_endian = "little") && stored == T::KIND.stored() => {
+            stored if cfg!(target_endian = "little") && stored == T::STORED => {
                 let bytes = bytemuck::cast_slice_mut(values);
                 Ok(self.bytes.read_exact_at(self.place(at), bytes)?)
             }

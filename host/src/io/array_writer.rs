@@ -33,9 +33,8 @@ impl ArrayWriter {
         place: OutputFile,
         format: Format,
         shape: &[usize],
-        stored: impl Into<Type>,
+        stored: Type,
     ) -> Result<Self, FileError> {
-        let stored = stored.into();
         let mut file = place.create()?;
         let columns = match format {
             Format::Npy => (file.file().map_err(Defect::Io))
@@ -70,7 +69,7 @@ impl ArrayWriter {
     pub fn write<T: Number>(&mut self, values: &[T]) -> Result<(), FileError> {
         let written = match self.format {
             Format::Csv => csv::write(&mut self.file, values, self.columns, &mut self.column),
-            _ if cfg!(target_endian = "little") && self.stored == T::KIND.into() => {
+            _ if cfg!(target_endian = "little") && self.stored == T::STORED => {
                 self.file.write_all(bytemuck::cast_slice(values))
             }
             _ => values.chunks(PIECE).try_for_each(|values| {
@@ -132,7 +131,7 @@ impl ArrayWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Contents, Kind, Reader};
+    use super::super::{Contents, Reader};
     use super::*;
 
     /// Writes a file piece by piece, and reads back its shape and numbers.
@@ -141,7 +140,7 @@ mod tests {
         let path = folder.path().join(name);
         let place = OutputFile::prepare(&path).unwrap();
         let format = Format::of(&path).unwrap();
-        let mut writer = ArrayWriter::create(place, format, shape, T::KIND).unwrap();
+        let mut writer = ArrayWriter::create(place, format, shape, T::STORED).unwrap();
         for piece in pieces {
             writer.write(piece).unwrap();
         }
@@ -151,7 +150,7 @@ mod tests {
         let Contents::Array(array) = reader.contents() else {
             panic!("sound");
         };
-        assert_eq!(array.kind(), T::KIND);
+        assert_eq!(array.computed(), T::STORED);
         let shape = array.shape().to_vec();
         let mut values = vec![T::zeroed(); shape.iter().product()];
         reader.read(&mut values).unwrap();
@@ -231,7 +230,7 @@ mod tests {
             let path = folder.path().join(name);
             let place = OutputFile::prepare(&path).unwrap();
             let format = Format::of(&path).unwrap();
-            assert!(ArrayWriter::create(place, format, &shape, Kind::F64).is_err());
+            assert!(ArrayWriter::create(place, format, &shape, Type::F64).is_err());
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         }
     }

@@ -30,7 +30,7 @@ use error::{Defect, Problem};
 pub use array::ArrayReader;
 pub use array_writer::ArrayWriter;
 pub use error::FileError;
-pub use number::{Kind, Number};
+pub use number::Number;
 pub use output::{OutputFile, standard_output_is_taken, without_notes};
 pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
 

@@ -2,42 +2,13 @@
 
 use blockwise::Type;
 
-/// A type that is computed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// 32-bit floats.
-    F32,
-    /// 64-bit floats.
-    F64,
-    /// 64-bit integers.
-    I64,
-}
-
-impl Kind {
-    /// The same type in files.
-    pub(super) fn stored(self) -> Type {
-        match self {
-            Kind::F32 => Type::F32,
-            Kind::F64 => Type::F64,
-            Kind::I64 => Type::I64,
-        }
-    }
-}
-
-impl From<Kind> for Type {
-    fn from(kind: Kind) -> Self {
-        kind.stored()
-    }
-}
-
-impl Kind {
-    /// The type that represents every number of a file's type, except the largest ones of `u64`.
-    pub fn of(ty: Type) -> Self {
-        match ty {
-            Type::F16 | Type::F32 => Kind::F32,
-            Type::F64 => Kind::F64,
-            _ => Kind::I64,
-        }
+/// The type to compute with, of which there are three: it represents every number of a file's type,
+/// except the largest ones of `u64`.
+pub(super) fn computed(stored: Type) -> Type {
+    match stored {
+        Type::F16 | Type::F32 => Type::F32,
+        Type::F64 => Type::F64,
+        _ => Type::I64,
     }
 }
 
@@ -61,8 +32,8 @@ pub(super) fn descr(ty: Type) -> &'static str {
 
 /// A type that elements of files are read into and written from: `f32`, `f64` or `i64`.
 pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
-    /// The type in files.
-    const KIND: Kind;
+    /// The same type in files.
+    const STORED: Type;
 
     /// The nearest number of this type. From `f32` to `f64` the conversion is exact.
     fn from_f32(value: f32) -> Self;
@@ -78,9 +49,9 @@ pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
 }
 
 macro_rules! numbers {
-    ($($number:ident: $kind:ident;)*) => { $(
+    ($($number:ident: $Type:ident;)*) => { $(
         impl Number for $number {
-            const KIND: Kind = Kind::$kind;
+            const STORED: Type = Type::$Type;
 
             fn from_f32(value: f32) -> Self {
                 value as Self

@@ -59,9 +59,9 @@ impl Inputs {
                 Dimensions::Matrix | Dimensions::Matrices => reader.into_matrix(),
                 Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
             };
-            let (shape, kind) = operand::extents(&reader);
+            let (shape, computed) = operand::extents(&reader);
             types.push(match reader.contents() {
-                Contents::Recording(_) if takes_sound => kind.into(),
+                Contents::Recording(_) if takes_sound => computed,
                 _ => operand::contents(&reader)?.stored(),
             });
             shapes.push(shape);

@@ -15,7 +15,7 @@ mod metadata;
 mod read;
 mod write;
 
-use super::Kind;
+use blockwise::Type;
 
 pub use metadata::Metadata;
 pub use read::RecordingReader;
@@ -41,10 +41,10 @@ pub enum Coding {
 
 impl Coding {
     /// The type to compute with. Integers need float64, because their products have up to 64 bits.
-    pub fn kind(self) -> Kind {
+    pub fn computed(self) -> Type {
         match self {
-            Coding::Float { bytes: 4 } => Kind::F32,
-            Coding::Float { .. } | Coding::Integer { .. } => Kind::F64,
+            Coding::Float { bytes: 4 } => Type::F32,
+            Coding::Float { .. } | Coding::Integer { .. } => Type::F64,
         }
     }
 }
