@@ -27,4 +27,6 @@ pub mod plot;
 pub mod profile;
 mod project;
 #[cfg(feature = "tools")]
+mod table;
+#[cfg(feature = "tools")]
 pub mod trace;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::io::{FileError, OutputFile};
 
 pub(crate) use axis::{Axis, plain, prefixed};
-pub(crate) use chart::{Chart, Frame, MARGIN, Scale, WIDTH, around};
+pub(crate) use chart::{Chart, Frame, MARGIN, Scale, WIDTH, across, around};
 pub(crate) use color::{BAND, Color, INK, QUIET, SERIES, of_implementation};
 pub(crate) use figure::{Anchor, Area, Figure, LINE, Point, width};
 pub(crate) use scaling::{Scaled, scaling};

@@ -2,8 +2,8 @@
 
 use super::{OURS, Report, Row, TWIN};
 use crate::plot::{
-    Anchor, Area, Axis, BAND, Color, Figure, Frame, INK, LINE, MARGIN, QUIET, Scale, WIDTH, around,
-    as_svg, of_implementation, plain, width,
+    Anchor, Axis, BAND, Color, Figure, Frame, INK, LINE, MARGIN, QUIET, Scale, WIDTH, across,
+    around, as_svg, of_implementation, plain, width,
 };
 
 /// Of a work.
@@ -38,12 +38,7 @@ pub fn svg(report: &Report) -> String {
     let left = works.iter().map(|(work, _)| width(work) + MARGIN);
     let left = left.fold(MARGIN, f64::max).min(MOST_LEFT);
     for place in (1..works.len()).step_by(2) {
-        let band = Area {
-            left: MARGIN,
-            top: MARGIN + above + HEIGHT * place as f64,
-            width: WIDTH - 2.0 * MARGIN,
-            height: HEIGHT,
-        };
+        let band = across(MARGIN + above + HEIGHT * place as f64, HEIGHT);
         figure.area(band, BAND);
     }
     let shares = || {
@@ -53,12 +48,7 @@ pub fn svg(report: &Report) -> String {
             .map(|mark| 100.0 * mark.1)
     };
     let frame = Frame {
-        place: Area {
-            left: MARGIN,
-            top: MARGIN,
-            width: WIDTH - 2.0 * MARGIN,
-            height,
-        },
+        place: across(MARGIN, height),
         title: &title,
         legend: &legend,
         x: Scale {

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::against::{MARGIN, Verdict};
-use super::row::{lines_up, seconds};
+use super::row::seconds;
 use super::work::DEFAULT;
 use super::{OURS, Ratio, Row};
+use crate::table::lines_up;
 
 /// Rows that a summary lists, the worst first.
 const LISTED: usize = 10;

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::row::{HEADING, lines_up};
+use super::row::HEADING;
 use super::{Ceilings, OURS, Row, Run, Summary};
+use crate::table::lines_up;
 
 /// All results of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

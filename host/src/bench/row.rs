@@ -1,7 +1,6 @@
 //! A result, for people and for machines.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use blockwise::Device;
@@ -154,26 +153,6 @@ impl Row {
             ..Row::default()
         }
     }
-}
-
-/// Cells in aligned columns; those of `numbers` are right-aligned.
-pub(super) fn lines_up<const COLUMNS: usize>(
-    lines: &[[String; COLUMNS]],
-    numbers: Range<usize>,
-) -> String {
-    let width = |column: usize| lines.iter().map(move |line| line[column].chars().count());
-    let widths: Vec<usize> = (0..COLUMNS)
-        .map(|column| width(column).max().unwrap_or(0))
-        .collect();
-    let row = |line: &[String; COLUMNS]| {
-        let cells = line.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, &width))| match numbers.contains(&column) {
-            true => format!("{cell:>width$}"),
-            false => format!("{cell:<width$}"),
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    lines.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
 impl Row {

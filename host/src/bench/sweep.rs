@@ -12,9 +12,10 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::draw::{Count, Limits};
-use super::row::{lines_up, seconds};
+use super::row::seconds;
 use super::work::DEFAULT;
 use super::{BenchError, Inputs, Options, Run, Work, measure};
+use crate::table::lines_up;
 
 /// How much slower than the fastest kernel the default may be.
 const MARGIN: f64 = 0.05;

@@ -11,9 +11,10 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::measure::Effort;
-use super::row::{lines_up, seconds};
+use super::row::seconds;
 use super::search::Search;
 use super::{BenchError, Inputs, Options, Run, Size, Timing, measure, operation};
+use crate::table::lines_up;
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -44,6 +44,16 @@ pub(crate) struct Chart {
     y: Axis,
 }
 
+/// From margin to margin.
+pub(crate) fn across(top: f64, height: f64) -> Area {
+    Area {
+        left: MARGIN,
+        top,
+        width: WIDTH - 2.0 * MARGIN,
+        height,
+    }
+}
+
 /// Heights above and below an area.
 pub(crate) fn around(legend: &[(String, Color)]) -> [f64; 2] {
     let rows = rows(legend, WIDTH - 2.0 * MARGIN).len() as f64;

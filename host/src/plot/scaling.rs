@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::axis::{Axis, plain};
-use super::chart::{Frame, MARGIN, Scale, WIDTH, around};
+use super::chart::{Frame, MARGIN, Scale, WIDTH, across, around};
 use super::color::{GRID, INK, QUIET, SERIES, WHITE};
-use super::figure::{Area, Figure};
+use super::figure::Figure;
 use super::{PlotError, write};
 
 /// Of the chart's area.
@@ -67,12 +67,7 @@ fn figure(title: &str, points: &[Scaled]) -> Figure {
     let least = gpus.fold(most, f64::min);
     let slowest = (points.iter()).fold(least, |low, point| low.min(point.speed_up));
     let frame = Frame {
-        place: Area {
-            left: MARGIN,
-            top: MARGIN,
-            width: WIDTH - 2.0 * MARGIN,
-            height,
-        },
+        place: across(MARGIN, height),
         title,
         legend: &legend,
         x: Scale {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::axis::{Axis, plain, prefixed};
-use super::chart::{Chart, Frame, MARGIN, Scale, WIDTH};
+use super::chart::{Chart, Frame, MARGIN, Scale, WIDTH, across};
 use super::color::{BLUE, Color, INK, ORANGE};
-use super::figure::{ADVANCE, Anchor, Area, Figure, Point, width};
+use super::figure::{ADVANCE, Anchor, Figure, Point, width};
 use super::{PlotError, write};
 
 /// Seconds of the signal that are drawn: more would be a solid band.
@@ -50,12 +50,7 @@ fn panels(
     let mut figure = Figure::new(title, WIDTH, 2.0 * (HEIGHT + MARGIN) + MARGIN);
     for (place, (title, _)) in PANELS.into_iter().enumerate() {
         let frame = Frame {
-            place: Area {
-                left: MARGIN,
-                top: MARGIN + place as f64 * (HEIGHT + MARGIN),
-                width: WIDTH - 2.0 * MARGIN,
-                height: HEIGHT,
-            },
+            place: across(MARGIN + place as f64 * (HEIGHT + MARGIN), HEIGHT),
             title,
             legend: &[],
             x,

@@ -8,7 +8,7 @@ use super::KernelReport;
 use super::text::short;
 use crate::plot::{
     self, Anchor, Area, Axis, Chart, Color, Figure, Frame, INK, LINE, MARGIN, PlotError, Point,
-    QUIET, SERIES, Scale, WIDTH, around, plain, prefixed, width,
+    QUIET, SERIES, Scale, WIDTH, across, around, plain, prefixed, width,
 };
 
 /// Height of the roofline's area.
@@ -97,12 +97,7 @@ impl Roof<'_> {
         let height = above + ROOF + below;
         let mut figure = Figure::new(&title, WIDTH, height + table + 3.0 * MARGIN);
         let frame = Frame {
-            place: Area {
-                left: MARGIN,
-                top: MARGIN,
-                width: WIDTH - 2.0 * MARGIN,
-                height,
-            },
+            place: across(MARGIN, height),
             title: &title,
             legend: &[],
             x: Scale {
@@ -269,12 +264,7 @@ impl Lines<'_> {
         let names = self.rows.iter().map(|row| width(&row.0));
         let mut figure = Figure::new(&title, WIDTH, height + 2.0 * MARGIN);
         let frame = Frame {
-            place: Area {
-                left: MARGIN,
-                top: MARGIN,
-                width: WIDTH - 2.0 * MARGIN,
-                height,
-            },
+            place: across(MARGIN, height),
             title: &title,
             legend: &legend,
             x: Scale {

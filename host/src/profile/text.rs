@@ -1,8 +1,10 @@
 //! The report as a table: one row per figure, one column per kernel.
 
+use indicatif::HumanCount;
 use ptx_emulator::metrics::{Counters, InstructionClass, LineProfile, Precision};
 
 use super::{KernelReport, Usage};
+use crate::table::lines_up;
 
 /// The most lines of a kernel in the table: first those with avoidable costs, then those with the
 /// most instructions.
@@ -208,30 +210,13 @@ pub(super) fn short(file: &str) -> String {
         .to_string()
 }
 
-/// Aligned columns: names to the left, figures to the right, and the last column unchanged.
+/// Aligned columns: names to the left, figures to the right, and remarks, whose heading is empty.
 pub(super) fn aligned(rows: &[Row]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
     let remarks = rows
         .first()
         .is_some_and(|row| row.len() > 1 && row[row.len() - 1].is_empty());
-    let line = |row: &Row| {
-        let cells =
-            row.iter()
-                .zip(&widths)
-                .enumerate()
-                .map(|(column, (cell, &width))| match column {
-                    0 => format!("{cell:<width$}"),
-                    _ if remarks && column + 1 == columns => cell.clone(),
-                    _ => format!("{cell:>width$}"),
-                });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    lines_up(rows, 1..columns - usize::from(remarks))
 }
 
 pub(super) fn name_of(precision: Precision) -> &'static str {
@@ -243,17 +228,8 @@ pub(super) fn name_of(precision: Precision) -> &'static str {
     }
 }
 
-/// With a comma between groups of three digits.
 fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(count).to_string()
 }
 
 fn extents(extents: [u32; 3]) -> String {

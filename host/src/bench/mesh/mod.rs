@@ -12,8 +12,9 @@ use blockwise::Device;
 use blockwise_mesh::Mesh;
 use serde::{Deserialize, Serialize};
 
-use super::row::{lines_up, seconds};
+use super::row::seconds;
 use super::{OURS, Run, Timing};
+use crate::table::lines_up;
 
 pub use peers::mesh_peers;
 pub use phases::{DevicePhase, GpuPhases, HostPhase};
