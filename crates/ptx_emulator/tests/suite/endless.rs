@@ -131,41 +131,33 @@ fn is_not_endless(body: &str, grid: u32, threads: u32) {
     assert_eq!(report.findings.iter().find(loops), None);
 }
 
-#[test]
-fn a_flag_that_is_set_late_is_no_endless_loop() {
-    // Block 0 waits while block 1 counts to 400,000; and the other way round.
-    for first in ["%p1", "!%p1"] {
-        let body = format!(
-            "@{first} bra wait;
+/// Those of `first` wait for a flag that the others set once they have counted.
+fn set_late(first: &str, count: u32) -> String {
+    format!(
+        "@{first} bra wait;
 mov.u32 %r1, 0;
 count:
 add.u32 %r1, %r1, 1;
-setp.lt.u32 %p3, %r1, 400000;
+setp.lt.u32 %p3, %r1, {count};
 @%p3 bra count;
 st.volatile.global.u32 [%out], 1;
 bra end;
 {SPIN}
 end:"
-        );
-        is_not_endless(&body, 2, 32);
+    )
+}
+
+#[test]
+fn a_flag_that_is_set_late_is_no_endless_loop() {
+    // Block 0 waits while block 1 counts; and the other way round.
+    for first in ["%p1", "!%p1"] {
+        is_not_endless(&set_late(first, 400_000), 2, 32);
     }
 }
 
 #[test]
 fn a_lane_that_is_late_is_no_endless_loop() {
-    let body = format!(
-        "@!%p0 bra wait;
-mov.u32 %r1, 0;
-count:
-add.u32 %r1, %r1, 1;
-setp.lt.u32 %p3, %r1, 300000;
-@%p3 bra count;
-st.volatile.global.u32 [%out], 1;
-bra end;
-{SPIN}
-end:"
-    );
-    is_not_endless(&body, 1, 64);
+    is_not_endless(&set_late("!%p0", 300_000), 1, 64);
 }
 
 #[test]
