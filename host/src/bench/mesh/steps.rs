@@ -8,12 +8,14 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Phases, Rank, Sharded, ShardedCarried, ShardedConvolution, ShardedMatmul,
     ShardedMatmulOptions, ShardedMatrix, ShardedTranspose, Split,
 };
-use blockwise_ops::operation::Problem;
+use blockwise_ops::operation::{Operation, Problem};
 use blockwise_ops::reduce::reduce_buffer;
 use blockwise_ops::{ConvMode, Options, Reduction};
 
-use super::work::Launch;
 use super::worst;
+
+/// An operation, and the options of its launches.
+pub(super) type Launch = (&'static Operation, Options);
 
 /// A rank's steps.
 #[derive(Default)]

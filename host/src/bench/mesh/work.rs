@@ -5,7 +5,7 @@ use blockwise_mesh::{Error, Rank};
 use blockwise_ops::operation::{Given, Operation, Parts, Rank as Dimensions, Work};
 use blockwise_ops::{OPERATIONS, Reduction};
 
-use super::steps::{self, Count, Outcome};
+use super::steps::{self, Count, Launch, Outcome};
 use crate::bench::operation::posed;
 use crate::bench::work::DEFAULT;
 use crate::bench::{Options, Size};
@@ -27,9 +27,6 @@ pub struct MeshWork {
 /// A rank's part of an operation by a variant, or the default one, with these extents, and how
 /// often it is repeated.
 pub(super) type Step = fn(&mut Rank, Launch, &[usize], Count) -> Result<Outcome, Error>;
-
-/// An operation, and the options of its launches.
-pub(super) type Launch = (&'static Operation, blockwise_ops::Options);
 
 /// The rung of products on tensor cores.
 pub(super) const TENSOR: &str = "tensor";
