@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use beside::Beside;
-use xtask::packages::{DEMO, WHOLE, WORKBENCH};
+use xtask::packages::{BUILDER, DEMO, WHOLE, WORKBENCH};
 use xtask::progress;
 use xtask::spent::Spent;
 
@@ -138,37 +138,46 @@ impl Incremental {
     }
 }
 
-/// One call of cargo for everything that the command needs.
+/// Builds what the command needs.
 fn build(needs: Needs, incremental: Incremental, beside: Option<&Beside>) -> Result<(), String> {
     let start = Spent::start();
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
-    incremental.tell(&mut cargo);
-    cargo.args(["build", "--locked"]);
     let packages: &[&[&str]] = match (needs.demo, needs.whole) {
         (true, _) => &[&DEMO],
         (_, true) => &[&WORKBENCH, &WHOLE],
         _ => &[&WORKBENCH],
     };
+    let mut all = cargo(packages, incremental);
+    if needs.whole {
+        all.args(["--features", "blockwise_cli/tools"]);
+    }
+    if let Some(beside) = beside {
+        beside.tell(&mut all);
+        // A build script that waits for the installation occupies one of cargo's jobs.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        all.arg(format!("--jobs={}", cores + 1));
+    }
+    // Kernels take longest, and mostly one core: what compiles them comes first, the emulator beside
+    // them.
+    let first = (needs.demo || needs.whole).then(|| cargo(&[&BUILDER], incremental));
+    for mut cargo in first.into_iter().chain([all]) {
+        if !progress::show(&mut cargo)? {
+            return Err("the build failed".to_owned());
+        }
+    }
+    start.end("compile");
+    Ok(())
+}
+
+/// A call of cargo that builds packages.
+fn cargo(packages: &[&[&str]], incremental: Incremental) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    incremental.tell(&mut cargo);
+    cargo.args(["build", "--locked"]);
     for package in packages.iter().copied().flatten() {
         cargo.args(["--package", package]);
     }
-    if needs.whole {
-        cargo.args(["--features", "blockwise_cli/tools"]);
-    }
-    if let Some(beside) = beside {
-        beside.tell(&mut cargo);
-        // A build script that waits for the installation occupies one of cargo's jobs.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        cargo.arg(format!("--jobs={}", cores + 1));
-    }
-    let success = progress::show(&mut cargo)?;
-    start.end("compile");
-    if success {
-        Ok(())
-    } else {
-        Err("the build failed".to_owned())
-    }
+    cargo
 }
 
 /// Runs a command in this terminal. Ended by a signal it has no code and counts as failed.

@@ -15,6 +15,9 @@ pub const WHOLE: [&str; 7] = [
     "find_cuda_helper",
 ];
 
+/// What compiles kernels: the builder, and the macros, for which `syn` has more features.
+pub const BUILDER: [&str; 2] = ["blockwise_builder", "blockwise_std_macros"];
+
 /// For the demos without the rest of the command.
 pub const DEMO: [&str; 7] = [
     "blockwise_demo",

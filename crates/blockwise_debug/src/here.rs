@@ -432,7 +432,7 @@ impl Scope for Here<'_> {
             };
         }
         let is_register = name.starts_with('%') && parts.is_empty();
-        if let Some(register) = self.register(name).filter(|_| is_register) {
+        if let Some(register) = is_register.then(|| self.register(name)).flatten() {
             return Ok(match register.bits {
                 1 => Evaluated::Bool(register.value != 0),
                 _ => Evaluated::Integer(register.value.into()),

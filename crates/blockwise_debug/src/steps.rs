@@ -163,11 +163,12 @@ impl Debuggee {
     }
 }
 
-/// Whether a step from one instruction ends at another.
+/// Whether a step from `from`, whose lines the client sees as `start`, ends at `to`; `calls` are the
+/// calls that it is in.
 ///
-/// A line is where the user's frames are. Code that is inlined into the line has its frames and
-/// more; the line that it is inlined into, their first ones. A step from a line does not end in
-/// the middle of the line that it is inlined into: it goes on to the next one.
+/// The chain of an instruction is its line and those that it is inlined into, outermost first:
+/// inlined code has a longer chain, which begins with its caller's. A step does not end in the middle
+/// of a line that `from` is inlined into: it goes on to the next one.
 fn ends(
     lines: &Lines,
     [from, to]: [u32; 2],

@@ -156,7 +156,8 @@ impl Global {
     }
 }
 
-/// For work that moves arrays between devices: with NCCL where it is of use, if available.
+/// The same mesh, linked by NCCL where that is of use and available: for work that moves arrays
+/// between devices.
 pub(super) fn linked(mesh: Mesh) -> Result<Mesh, Failure> {
     if mesh.ranks() == 1 {
         return Ok(mesh);

@@ -88,7 +88,7 @@ impl Report {
     }
 }
 
-/// What is said of an array that was written.
+/// The report of an array that was written.
 pub(super) fn made(
     command: &str,
     output: &Path,

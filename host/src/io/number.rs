@@ -2,8 +2,8 @@
 
 use blockwise::Type;
 
-/// The type to compute with, of which there are three: it represents every number of a file's type,
-/// except the largest ones of `u64`.
+/// The type that a file's elements are computed in: `f32`, `f64` or `i64`, which represents every
+/// number of the file's type but the largest of `u64`.
 pub(super) fn computed(stored: Type) -> Type {
     match stored {
         Type::F16 | Type::F32 => Type::F32,
@@ -32,7 +32,7 @@ pub(super) fn descr(ty: Type) -> &'static str {
 
 /// A type that elements of files are read into and written from: `f32`, `f64` or `i64`.
 pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
-    /// The same type in files.
+    /// This type, as a [`Type`].
     const STORED: Type;
 
     /// The nearest number of this type. From `f32` to `f64` the conversion is exact.

@@ -44,7 +44,7 @@ pub(crate) struct Chart {
     y: Axis,
 }
 
-/// From margin to margin.
+/// An area as wide as the picture, without its margins.
 pub(crate) fn across(top: f64, height: f64) -> Area {
     Area {
         left: MARGIN,

@@ -64,17 +64,18 @@ pub unsafe fn language(values: &[u32], total: *mut u64, out: *mut u32) {
     unsafe { AtomicU64::from_ptr(total) }.fetch_add(u64::from(t), Ordering::Relaxed);
 }
 
-/// One warp; 7 columns: what the lane below holds, as 8, 16 and 128 bits (low and high half), `f16`
-/// and `bf16` (their bits), and whether there is one.
+/// One warp; 7 columns: the other lane's value of a pair as 8 bits; that of the lane below as 16 bits;
+/// that of the third lane above as 128 bits (low and high half); that of the lane below as `f16` and
+/// `bf16` (their bits); and whether there is a third lane above.
 #[kernel]
 pub unsafe fn shuffles_of_other_widths(out: *mut u64) {
     let lane = thread::thread_idx_x();
     let wide = u128::from(lane) << 100 | u128::from(lane);
     // SAFETY: all 32 lanes are here.
     let columns = unsafe {
-        let (wide, there) = warp::warp_shuffle_up(u32::MAX, wide, 1, 32);
+        let (wide, there) = warp::warp_shuffle_down(u32::MAX, wide, 3, 32);
         [
-            warp::warp_shuffle_up(u32::MAX, -(lane as i8), 1, 32).0 as u64,
+            warp::warp_shuffle_xor(u32::MAX, -(lane as i8), 1, 32).0 as u64,
             u64::from(warp::warp_shuffle_up(u32::MAX, lane as u16 * 1000, 1, 32).0),
             wide as u64,
             (wide >> 64) as u64,

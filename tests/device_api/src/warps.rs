@@ -62,7 +62,8 @@ pub unsafe fn warp_votes(values: &[u32], mask: u32, out: *mut u32) {
     }
 }
 
-/// One warp; 2 columns: lanes whose `values` are the same 64 bits, and the active mask.
+/// One warp; 3 columns: lanes whose `values` are the same 64 bits, the active mask, and all lanes if
+/// their values are the same as `f64` by its bits (else 0).
 #[kernel]
 pub unsafe fn match_u64(values: &[u64], out: *mut u32) {
     let lane = thread::thread_idx_x();
@@ -71,11 +72,19 @@ pub unsafe fn match_u64(values: &[u64], out: *mut u32) {
         put(
             out,
             lane,
-            2,
+            3,
             0,
             warp::warp_match_any(ALL, values[lane as usize]),
         );
-        put(out, lane, 2, 1, warp::activemask());
+        put(out, lane, 3, 1, warp::activemask());
+        let float = f64::from_bits(values[lane as usize]);
+        put(
+            out,
+            lane,
+            3,
+            2,
+            warp::warp_match_all(ALL, float).unwrap_or(0),
+        );
     }
 }
 

@@ -96,9 +96,8 @@ const DRAWN: u64 = 6;
 pub enum Extent {
     /// All.
     Whole,
-    /// Of kernels that differ in the type of their elements one, which is drawn, and half of these
-    /// kernels; of the long ones among them all deleted barriers and a sixth of the other mutants.
-    /// Those with a reason to survive are not run.
+    /// Half of the families of kernels, drawn; of each one element type; of a long kernel all deleted
+    /// barriers and a sixth of the other mutants. Mutants with a reason to survive are not run.
     Drawn(Sample),
 }
 

@@ -3,8 +3,8 @@
 //! 1000 arguments for each function and type by default. With a million,
 //! `BLOCKWISE_ACCURACY_INPUTS=1000000 cargo test -p blockwise_tests --test accuracy -- --nocapture`,
 //! it takes 100 s on 16 cores, nearly all of it for the oracle of `f64`. The last such run was on
-//! 2026-11-21, on an H200 and on the emulator: every function within its bound on both. Where the
-//! greatest distances differ, libdevice uses an approximate instruction that PTX fixes only up to
+//! 2026-11-21, on an H200 and on the emulator: every function within its bound on both, but for
+//! `sqrt` and `recip`, which came later. Where the greatest distances differ, libdevice uses an approximate instruction that PTX fixes only up to
 //! an error: `exp2` of `f32` (2 steps on the H200, 0 on the emulator) and `cbrt` of `f64` (1 and
 //! 0).
 

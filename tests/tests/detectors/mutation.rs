@@ -1,6 +1,6 @@
 //! Every small mistake in a good kernel is found, or `SURVIVORS` says why it cannot be.
-//! `cargo xtask mutants` shows the table. Each run draws half of the kernels, and one element type
-//! for each. In long kernels it deletes every barrier and draws a sixth of the other mistakes.
+//! `cargo xtask mutants` shows the table. Each run draws half of the families of kernels, and
+//! one element type for each. In long kernels it deletes every barrier and draws a sixth of the other mistakes.
 //! `cargo xtask test --all` makes every mistake in every kernel that `tried` keeps.
 
 use std::sync::LazyLock;
@@ -44,8 +44,9 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
         .filter(|trial| !reported(trial) && !explained(trial))
         .collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    // Half of the kernels are drawn: they have some 100 barriers.
-    assert!(of(true).count() >= 20, "{}", of(true).count());
+    // A run that draws half of the families has as few as the draw gives.
+    let least = if whole_sweeps() { 80 } else { 5 };
+    assert!(of(true).count() >= least, "{}", of(true).count());
 }
 
 /// At most one in 15 mistakes survives, deleted barriers aside. A survivor does what the good

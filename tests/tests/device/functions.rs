@@ -216,18 +216,22 @@ fn votes_and_matches_of_the_lanes_in_the_mask() {
 
 #[test]
 fn matches_compare_all_64_bits() {
-    // Equal in the low half everywhere, in the high half by fours.
-    let values: Vec<u64> = (0..32).map(|lane| (lane / 4) << 32 | 9).collect();
-    for bench in benches() {
-        let input = bench.device.upload(&values).unwrap();
-        let rows: Vec<u32> = bench.output(64, |out| {
-            let kernel = match_u64::on(&bench.module)?.grid(1).block(32);
-            unsafe { kernel.launch(&input, out) }
-        });
-        let expected: Vec<u32> = (0..32)
-            .flat_map(|lane| [0xF << (lane / 4 * 4), u32::MAX])
+    // Equal in the low half everywhere, in the high half by fours; then in all bits.
+    let by_fours = (0..32).map(|lane| [(lane / 4) << 32 | 9, 0xF << (lane / 4 * 4), 0]);
+    let all = (0..32).map(|_| [7 << 32, u32::MAX.into(), u32::MAX.into()]);
+    for lanes in [Vec::from_iter(by_fours), Vec::from_iter(all)] {
+        let values: Vec<u64> = lanes.iter().map(|&[value, ..]| value).collect();
+        let expected: Vec<u32> = (lanes.iter())
+            .flat_map(|&[_, any, all]| [any as u32, u32::MAX, all as u32])
             .collect();
-        assert_eq!(rows, expected);
+        for bench in benches() {
+            let input = bench.device.upload(&values).unwrap();
+            let rows: Vec<u32> = bench.output(96, |out| {
+                let kernel = match_u64::on(&bench.module)?.grid(1).block(32);
+                unsafe { kernel.launch(&input, out) }
+            });
+            assert_eq!(rows, expected);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The device's time for chunks.
+//! How long a device takes.
 
 use blockwise::Event;
 

@@ -131,7 +131,7 @@ fn is_not_endless(body: &str, grid: u32, threads: u32) {
     assert_eq!(report.findings.iter().find(loops), None);
 }
 
-/// Those of `first` wait for a flag that the others set once they have counted.
+/// Threads for which `first` holds wait for a flag; the others count to `count`, then set it.
 fn set_late(first: &str, count: u32) -> String {
     format!(
         "@{first} bra wait;

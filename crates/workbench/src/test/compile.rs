@@ -6,43 +6,41 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Error, Result, bail};
 use serde_json::Value;
-use xtask::packages::{DEMO, WORKBENCH};
+use xtask::packages::{BUILDER, DEMO, WORKBENCH};
 
 use super::program::Program;
 use crate::workspace;
 
-/// Compiles them; returns the programs to run. `arguments` go to `cargo test`.
+/// Compiles them; returns the programs to run, and the libraries of which there are two.
 pub(crate) fn programs(
     arguments: &[OsString],
     variables: &[(&str, String)],
-) -> Result<Vec<Program>> {
+) -> Result<(Vec<Program>, Vec<String>)> {
     let mut command = workspace::cargo();
     command.args(["test", "--locked", "--no-run"]);
     command.args(["--message-format=json-render-diagnostics"]);
     command.args(arguments).envs(variables.iter().cloned());
     let output = messages(command)?;
-    Ok(output.lines().filter_map(Program::read).collect())
+    let programs = output.lines().filter_map(Program::read).collect();
+    Ok((programs, twice(&output)))
 }
 
-/// Checks that what `xtask` builds for itself and for the demo is what the tests are made of: no
-/// library is compiled for the tests once more, and after them nothing is compiled again.
+/// Checks that what `xtask` builds for itself and for the demo is what the tests are made of: none of
+/// it is compiled once more for them, and after them nothing is compiled again. `twice` is of
+/// [`programs`].
 ///
 /// # Errors
-/// The packages that are compiled twice: their features, or those of one that they need, differ
-/// between the builds.
-pub(crate) fn demo_shares_all(cargo: &[OsString], variables: &[(&str, String)]) -> Result<()> {
-    let mut command = workspace::cargo();
-    command.args(["test", "--locked", "--no-run", "--message-format=json"]);
-    command.args(cargo).envs(variables.iter().cloned());
-    let twice = twice(&messages(command)?);
+/// The packages that are compiled twice: their features differ between the builds.
+pub(crate) fn demo_shares_all(twice: &[String], variables: &[(&str, String)]) -> Result<()> {
     if !twice.is_empty() {
         bail!(
-            "`cargo xtask test` compiles these twice, for build scripts and for programs, with \
-             different features of what they need: {}; see crates/cuda_builder/Cargo.toml",
+            "`cargo xtask test` compiles these twice, for build scripts and for programs: their \
+             features differ, or those of a dependency (`cargo tree -e features -i NAME`; \
+             crates/cuda_builder/Cargo.toml names such): {}",
             twice.join(", ")
         );
     }
-    for packages in [&DEMO[..], &WORKBENCH] {
+    for packages in [&DEMO[..], &BUILDER, &WORKBENCH] {
         let mut command = workspace::cargo();
         command.args(["build", "--locked", "--message-format=json"]);
         command.envs(variables.iter().cloned());
@@ -55,7 +53,11 @@ pub(crate) fn demo_shares_all(cargo: &[OsString], variables: &[(&str, String)]) 
             bail!(
                 "`cargo xtask {}` and `cargo xtask test` compile these with different features: {}; see \
                  xtask/src/packages.rs",
-                if packages == DEMO { "demo" } else { "test" },
+                if packages == WORKBENCH {
+                    "test"
+                } else {
+                    "demo"
+                },
                 again.join(", ")
             );
         }
@@ -70,9 +72,9 @@ fn compiled(line: &str) -> Option<String> {
     is_new.then(|| message["target"]["name"].as_str().map(str::to_owned))?
 }
 
-/// Libraries of which the tests' build has two.
+/// The libraries of which a build has two files.
 fn twice(output: &str) -> Vec<String> {
-    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut files: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for line in output.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else {
             continue;
@@ -81,12 +83,19 @@ fn twice(output: &str) -> Vec<String> {
             .as_array()
             .is_some_and(|of| of.iter().any(|of| of != "bin"));
         if is_library && message["profile"]["test"] == false {
-            let of = files.entry(message["package_id"].to_string()).or_default();
-            of.insert(message["filenames"][0].to_string());
+            let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
+            let name = (
+                text(&message["target"]["name"]),
+                text(&message["package_id"]),
+            );
+            files
+                .entry(name)
+                .or_default()
+                .insert(text(&message["filenames"][0]));
         }
     }
     let twice = files.into_iter().filter(|(_, files)| files.len() > 1);
-    twice.map(|(package, _)| package).collect()
+    twice.map(|((name, _), _)| name).collect()
 }
 
 fn messages(mut command: std::process::Command) -> Result<String> {
@@ -126,11 +135,12 @@ mod tests {
         assert_eq!(compiled(&message(true)), None);
         assert_eq!(compiled(r#"{"reason":"build-finished"}"#), None);
     }
+
     #[test]
     fn a_library_with_two_files_is_compiled_twice() {
         let message = |package: &str, kind: &str, file: &str, test: bool| {
             format!(
-                r#"{{"package_id":"{package}","target":{{"crate_types":["{kind}"]}},"profile":{{"test":{test}}},"filenames":["{file}"]}}"#
+                r#"{{"package_id":"{package}","target":{{"name":"{package}","crate_types":["{kind}"]}},"profile":{{"test":{test}}},"filenames":["{file}"]}}"#
             )
         };
         let once = [
@@ -142,6 +152,6 @@ mod tests {
         ];
         assert!(twice(&once.join("\n")).is_empty());
         let more = message("b", "lib", "libb-2.rlib", false);
-        assert_eq!(twice(&[once.join("\n"), more].join("\n")), ["\"b\""]);
+        assert_eq!(twice(&[once.join("\n"), more].join("\n")), ["b"]);
     }
 }

@@ -69,15 +69,15 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
         cargo.insert(0, "--workspace".into());
     }
 
-    let ((programs, ptxas), compile_time) =
+    let ((programs, twice, ptxas), compile_time) =
         step("compiling the tests, and kernels to PTX", || {
             let spent = Spent::start();
-            let both = compile_and_build(&options, &cargo, &variables)?;
+            let built = compile_and_build(&options, &cargo, &variables)?;
             spent.end("compile tests");
-            Ok(both)
+            Ok(built)
         })?;
     let shared = match options.is_whole() {
-        true => compile::demo_shares_all(&cargo, &variables),
+        true => compile::demo_shares_all(&twice, &variables),
         false => Ok(()),
     };
 
@@ -141,12 +141,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     })
 }
 
-/// Compiles the test programs and, beside that, builds the PTX files that they read.
+/// Compiles the test programs and, beside that, builds the PTX files that they read. Also returns the
+/// libraries that were compiled twice.
 fn compile_and_build(
     options: &Options,
     cargo: &[OsString],
     variables: &[(&str, String)],
-) -> Result<(Vec<Program>, cuda_tools::Ptxas)> {
+) -> Result<(Vec<Program>, Vec<String>, cuda_tools::Ptxas)> {
     std::thread::scope(|scope| {
         let ptx = scope.spawn(|| {
             setup::toolchain()?;
@@ -157,11 +158,11 @@ fn compile_and_build(
         });
         let programs = compile::programs(cargo, variables);
         let ptx = ptx.join().map_err(|_| anyhow!("the build of PTX panicked"));
-        let (mut programs, ptxas) = (programs?, ptx??);
+        let ((mut programs, twice), ptxas) = (programs?, ptx??);
         if options.with_documentation() && options.changed.is_none() {
             programs.push(Program::documentation());
         }
-        Ok((programs, ptxas))
+        Ok((programs, twice, ptxas))
     })
 }
 

@@ -244,7 +244,7 @@ pub(super) fn tiles(
     tiles_by(rank, launch, extents, count, ShardedTranspose::new)
 }
 
-/// The result stays where it is.
+/// As [`tiles`], but each rank keeps its columns of the result.
 pub(super) fn tiles_in_columns(
     rank: &mut Rank,
     launch: Launch,

@@ -37,8 +37,8 @@ type Extents = [&'static [&'static [usize]]; 2];
 /// The end of a row's name, its rung, and its step.
 type Row = (&'static str, &'static str, Step);
 
-/// The sizes of an operation, how many steps are timed, and its rows, by how it is divided. `None`
-/// if it is not, and for extremes and means, which are divided as sums are.
+/// How an operation is timed: its sizes, its number of timed steps and its rows. `None` if it is not
+/// divided over GPUs; extremes and means are left out, because they are divided as sums are.
 fn timed(of: &Operation) -> Option<(Extents, usize, &'static [Row])> {
     let line: Extents = [&[&[1 << 26]], &[&[1 << 33]]];
     let signals: Extents = [&[&[1 << 26, 31]], &[&[1 << 30, 31], &[1 << 33, 31]]];
@@ -112,9 +112,10 @@ impl MeshWork {
         extents: &[usize],
         count: Count,
     ) -> Result<Outcome, Error> {
-        // The default is no variant's name.
-        let variant = self.of.variant(self.rung);
-        let options = variant.map(blockwise_ops::Options::of).unwrap_or_default();
+        let options = match self.rung {
+            DEFAULT => blockwise_ops::Options::default(),
+            rung => blockwise_ops::Options::of(self.of.variant(rung).expect("a variant's name")),
+        };
         (self.step)(rank, (self.of, options), extents, count)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use blockwise::{Device, DeviceProperties, Type};
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction};
+use blockwise_ops::operation::{self, Axis, Fold, Reduction};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
 use blockwise_ops::reduce::Total;
@@ -14,7 +14,6 @@ use ndarray::ArrayView1;
 use serde_json::{Value, json};
 
 use super::expectation::{Expectation, exactly};
-use super::inputs::Inputs;
 use super::task::Task;
 use crate::cli::failure::Failure;
 use crate::cli::operand::{self, ArrayOutput};
@@ -26,12 +25,9 @@ use crate::io::Reader;
 
 /// What is folded, of the files.
 struct Job<'a> {
-    of: &'static Operation,
+    task: Task,
     fold: &'static Fold,
     arguments: &'a Arguments,
-    inputs: Inputs,
-    posed: Posed,
-    options: Options,
 }
 
 pub(super) fn run(
@@ -41,14 +37,11 @@ pub(super) fn run(
     task: Task,
 ) -> Result<Report, Failure> {
     let job = Job {
-        of: task.of,
+        task,
         fold,
         arguments,
-        inputs: task.inputs,
-        posed: task.posed,
-        options: task.options,
     };
-    match job.posed.problem.ty {
+    match job.task.posed.problem.ty {
         Type::F32 => job.run::<f32>(global),
         Type::F64 => job.run::<f64>(global),
         Type::U64 => job.run::<u64>(global),
@@ -58,7 +51,7 @@ pub(super) fn run(
 
 impl Job<'_> {
     fn run<T: Number + ToNumber + Into<Value>>(&self, global: &Global) -> Result<Report, Failure> {
-        let reference = Expectation::open(&self.arguments.reference, &self.posed)?;
+        let reference = Expectation::open(&self.arguments.reference, &self.task.posed)?;
         match &self.arguments.output {
             Some(output) => self.along::<T>(global, output, reference),
             None if self.fold.is_index => self.index::<T>(global, reference),
@@ -72,7 +65,7 @@ impl Job<'_> {
         global: &Global,
         reference: Option<Expectation<'_>>,
     ) -> Result<Report, Failure> {
-        let mesh = global.mesh(self.arguments.gpus.as_ref(), self.of.name)?;
+        let mesh = global.mesh(self.arguments.gpus.as_ref(), self.task.of.name)?;
         let (value, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
@@ -93,7 +86,7 @@ impl Job<'_> {
     ) -> Report {
         let text = value.to_string();
         // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.of.name, "type": self.kept().name(), "value": value.into(), "text": text, "device": device, "seconds": seconds });
+        let json = json!({ "command": self.task.of.name, "type": self.kept().name(), "value": value.into(), "text": text, "device": device, "seconds": seconds });
         Report::new(text, json)
     }
 
@@ -103,10 +96,10 @@ impl Job<'_> {
         global: &Global,
         reference: Option<Expectation<'_>>,
     ) -> Result<Report, Failure> {
-        let device = global.open_alone(self.of.name)?;
+        let device = global.open_alone(self.task.of.name)?;
         let line = Axis {
             outer: 1,
-            extent: self.posed.problem.extents[0],
+            extent: self.task.posed.problem.extents[0],
             inner: 1,
         };
         let mut index = 0_i64;
@@ -132,13 +125,13 @@ impl Job<'_> {
     ) -> Result<Seconds, Failure> {
         let mut seconds = Seconds::default();
         let chunk = self.arguments.chunk();
-        let mut reducer = AxisReducer::<T>::new(device, self.of, axis, chunk)?;
-        let bar = progress::bar(self.of.name, self.posed.problem.product());
+        let mut reducer = AxisReducer::<T>::new(device, self.task.of, axis, chunk)?;
+        let bar = progress::bar(self.task.of.name, self.task.posed.problem.product());
         while let Some(piece) = reducer.next_piece() {
             let fill = |values: &mut [T]| {
                 let bytes = bytemuck::cast_slice_mut(values);
                 let place = [piece.rows.clone(), piece.cols.clone()];
-                let read = || self.inputs.read_block(0, axis.inner, place, bytes);
+                let read = || self.task.inputs.read_block(0, axis.inner, place, bytes);
                 timed(&mut seconds.reading, read)?;
                 seen(&piece, values);
                 Ok(())
@@ -151,11 +144,11 @@ impl Job<'_> {
 
     /// The value and the time. Each rank reads its own part of the files.
     fn reduce<T: Number>(&self, mesh: &Mesh) -> Result<(T, Seconds), Failure> {
-        let (of, fold, problem) = (self.of, self.fold, &self.posed.problem);
+        let (of, fold, problem) = (self.task.of, self.fold, &self.task.posed.problem);
         let (len, ty) = (problem.extents[0], problem.ty);
         let split = Split::even(len, mesh.ranks());
         let readers = |rank| {
-            let readers = self.inputs.readers.iter().map(|input| {
+            let readers = self.task.inputs.readers.iter().map(|input| {
                 let mut reader = input.again();
                 reader.skip(split.range(rank).start);
                 reader
@@ -170,7 +163,7 @@ impl Job<'_> {
                 return Ok::<_, Failure>((total, Seconds::default()));
             }
             let chunk = self.arguments.chunk();
-            let mut reducer = Reducer::new(rank.device(), part, of, &self.options, chunk)?;
+            let mut reducer = Reducer::new(rank.device(), part, of, &self.task.options, chunk)?;
             let bar = progress::of_rank(rank, of.name, part);
             let mut seconds = Seconds::default();
             while reducer.next_len() > 0 {
@@ -192,14 +185,17 @@ impl Job<'_> {
         seconds.notice();
         let total: Option<Total<T>> = results.into_iter().find_map(|(total, _)| total);
         let total = total.unwrap_or_default();
-        Ok((total.result(&self.posed.problem), seconds))
+        Ok((total.result(&self.task.posed.problem), seconds))
     }
 
     /// The sum of the terms' magnitudes, from the files read a second time.
     fn magnitude<T: Number + ToNumber>(&self) -> Result<f64, Failure> {
         const PIECE: usize = 1 << 16;
-        let mut readers: Vec<_> = self.inputs.readers.iter().map(Reader::again).collect();
-        let (len, ty) = (self.posed.problem.extents[0], self.posed.problem.ty);
+        let mut readers: Vec<_> = self.task.inputs.readers.iter().map(Reader::again).collect();
+        let (len, ty) = (
+            self.task.posed.problem.extents[0],
+            self.task.posed.problem.ty,
+        );
         let mut magnitude = 0.0;
         let mut values = vec![T::default(); PIECE.min(len)];
         for start in (0..len).step_by(PIECE) {
@@ -230,9 +226,9 @@ impl Job<'_> {
         let Some(mut reference) = reference else {
             return Ok(report);
         };
-        let (problem, options) = (&self.posed.problem, &self.options);
+        let (problem, options) = (&self.task.posed.problem, &self.task.options);
         let error = (self.fold.error)(&operation::Task::new(
-            operation::choose(self.of, problem, options, device)?.variant,
+            operation::choose(self.task.of, problem, options, device)?.variant,
             problem,
             options,
             device,
@@ -281,8 +277,8 @@ impl Job<'_> {
     fn kept(&self) -> Type {
         match self.fold.by {
             _ if self.fold.is_index => Type::I64,
-            Reduction::Sum => self.posed.problem.ty,
-            Reduction::Min | Reduction::Max => self.inputs.types[0],
+            Reduction::Sum => self.task.posed.problem.ty,
+            Reduction::Min | Reduction::Max => self.task.inputs.types[0],
         }
     }
 
@@ -301,12 +297,17 @@ impl Job<'_> {
         output: &Path,
         reference: Option<Expectation<'_>>,
     ) -> Result<Report, Failure> {
-        let name = self.of.name;
+        let name = self.task.of.name;
         let place = ArrayOutput::prepare(output)?;
         let device = global.open_alone(&format!("{name} --axis"))?;
-        let (problem, shape) = (&self.posed.problem, &self.posed.result);
+        let (problem, shape) = (&self.task.posed.problem, &self.task.posed.result);
         // Refused before the output's place on the disk is taken.
-        operation::plan(self.of, problem, &self.options, device.properties())?;
+        operation::plan(
+            self.task.of,
+            problem,
+            &self.task.options,
+            device.properties(),
+        )?;
         let stored = self.kept();
         let mut writer = place.create(shape, stored)?;
         let [extent, outer, inner, _] = problem.extents;
@@ -323,7 +324,7 @@ impl Job<'_> {
         };
         let mut writing = 0.0;
         let emit = |bytes: &[u8]| {
-            let gives = (self.of.gives)(problem.ty);
+            let gives = (self.task.of.gives)(problem.ty);
             let mut values = AnyArray::zeros(gives, &[bytes.len() / gives.bytes()])?;
             values.bytes_mut().copy_from_slice(bytes);
             let values = values.converted(stored)?;

@@ -1,4 +1,4 @@
-//! Where a result goes.
+//! Results, piece by piece, to their file.
 
 use std::path::Path;
 

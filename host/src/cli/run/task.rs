@@ -1,4 +1,4 @@
-//! What is asked of an operation on arrays.
+//! An operation on arrays of files.
 
 use blockwise_ops::Options;
 use blockwise_ops::operation::{Operation, Posed};
@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::operation::Arguments;
 use crate::io::Reader;
 
-/// What is asked for, of the files.
+/// An operation on opened files, with its problem and options.
 pub(super) struct Task {
     pub(super) of: &'static Operation,
     pub(super) inputs: Inputs,
