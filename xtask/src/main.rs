@@ -156,8 +156,8 @@ fn build(needs: Needs, incremental: Incremental, beside: Option<&Beside>) -> Res
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         all.arg(format!("--jobs={}", cores + 1));
     }
-    // Kernels take longest, and mostly one core: what compiles them comes first, the emulator beside
-    // them.
+    // Kernels take longest, and mostly one core. So what compiles them is built alone, before the
+    // emulator: that is then built on the other core.
     let first = (needs.demo || needs.whole).then(|| cargo(&[&BUILDER], incremental));
     for mut cargo in first.into_iter().chain([all]) {
         if !progress::show(&mut cargo)? {

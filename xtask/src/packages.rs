@@ -15,7 +15,8 @@ pub const WHOLE: [&str; 7] = [
     "find_cuda_helper",
 ];
 
-/// What compiles kernels: the builder, and the macros, for which `syn` has more features.
+/// What compiles kernels. The macros are named too, because with them `syn` has the features that it
+/// has in every other build.
 pub const BUILDER: [&str; 2] = ["blockwise_builder", "blockwise_std_macros"];
 
 /// For the demos without the rest of the command.

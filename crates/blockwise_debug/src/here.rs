@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(crate) struct Here<'a> {
     pub(crate) debuggee: &'a Debuggee,
     pub(crate) frame: StackFrame,
-    /// The frame's registers, once one is asked for: unoptimised code has thousands.
+    /// The frame's registers, read when one is first asked for: unoptimised code has thousands.
     registers: OnceCell<Vec<Register>>,
 }
 

@@ -45,7 +45,7 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
         .collect();
     assert!(missed.is_empty(), "{missed:#?}");
     // A run that draws half of the families has as few as the draw gives.
-    let least = if whole_sweeps() { 80 } else { 5 };
+    let least = if whole_sweeps() { 120 } else { 5 };
     assert!(of(true).count() >= least, "{}", of(true).count());
 }
 

@@ -16,7 +16,7 @@ use crate::cli::report::{self, Report};
 use crate::cli::seconds::Seconds;
 use crate::io::Sound;
 
-/// The destination of the outputs.
+/// The file of the outputs, and their comparison with a reference.
 pub(super) struct Sink<'a, T: Sample> {
     writer: Writer,
     check: Option<Check<'a, T>>,

@@ -1,11 +1,11 @@
-//! What is asked of an operation by windows.
+//! An operation by windows on signals of files.
 
 use blockwise_ops::Options;
 use blockwise_ops::operation::{Operation, Problem, Setting, Windows};
 
 use crate::cli::operation::Arguments;
 
-/// What is asked for, of the files.
+/// An operation by windows, with its options and the problem of one channel.
 pub(super) struct Task<'a> {
     pub(super) of: &'static Operation,
     pub(super) windows: &'static Windows,
