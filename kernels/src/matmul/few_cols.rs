@@ -69,9 +69,8 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 ///   `c`: `batch` matrices of `inner · cols` and of `rows · cols` elements; `c` is not empty.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each block's rows of each
 ///   product, 0 before and after; both are empty with one slice.
-/// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
-///   loaded: there is one column then, rows of A are whole packs, and A and B are aligned to them.
-///   The order of a sum depends on both, and on the slices.
+/// - `team`: threads that share a row, a power of two. The order of a sum depends on it, and on the
+///   slices.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along
@@ -88,8 +87,86 @@ pub const fn divides(team: usize, cols: usize) -> bool {
         !c.is_empty(),
         cols <= most_cols::<T>(),
         divides(team, cols),
+        super::ticket::fit(
+            [rows.saturating_mul(cols), batch],
+            slices,
+            rows.div_ceil(rows_of(team)).saturating_mul(batch),
+            sums.len(),
+            tickets.len()
+        ),
+        [block.x, block.y, block.z] == [THREADS, 1, 1],
+        grid.y as usize == batch
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, the slices with their memory, the batch, the teams"
+)]
+pub fn matmul_few_cols<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut c: Out<T>,
+    mut sums: Out<T>,
+    mut tickets: Atomics<u32>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+    of_a: usize,
+    batch: usize,
+    team: usize,
+) {
+    let of = FewCols {
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        to: Slices {
+            c: c.as_mut_ptr(),
+            sums: sums.as_mut_ptr(),
+            tickets: tickets.as_mut_ptr(),
+            outputs: rows * cols * batch,
+            slices,
+        },
+        rows,
+        inner,
+        cols,
+        shares_a: of_a == 1,
+        team,
+        whole: cols.is_power_of_two() && b.as_ptr().addr().is_multiple_of(16),
+    };
+    // SAFETY: `require` states all of it.
+    unsafe {
+        match cols {
+            0..=2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
+            5..=8 if most_cols::<T>() > 4 => of.each::<8, 1, { lanes::<T>() }, 4>(),
+            9.. if most_cols::<T>() > 4 => of.each::<16, 1, { lanes::<T>() }, 2>(),
+            _ => of.each::<4, 1, { lanes::<T>() }, 4>(),
+        }
+    }
+}
+
+/// The same with one column, with fewer registers: more loads of A are in flight.
+///
+/// # Parameters
+/// - `a`, `b`, `c`, `sums`, `tickets`, `team`: as for [`matmul_few_cols`].
+/// - `packs`: whether packs of 16 bytes of A are loaded: rows of A are whole packs then, and A and B
+///   are aligned to them. The order of a sum depends on it, too.
+///
+/// # Launch
+/// As for [`matmul_few_cols`].
+#[kernel(
+    instances(f32, f64),
+    max_threads = 128,
+    min_blocks = 6,
+    require(
+        of_a == 1 || of_a == batch,
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
+        !c.is_empty(),
+        cols == 1,
+        divides(team, cols),
         packs <= 1,
-        packs == 0 || cols <= 1 && inner.is_multiple_of(lanes::<T>()),
+        packs == 0 || inner.is_multiple_of(lanes::<T>()),
         packs == 0 || a.is_aligned_to(crate::pack::BYTES),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit(
@@ -107,7 +184,7 @@ pub const fn divides(team: usize, cols: usize) -> bool {
     clippy::too_many_arguments,
     reason = "three matrices, three extents, the slices with their memory, the batch, the teams"
 )]
-pub fn matmul_few_cols<T: Scalar>(
+pub fn matmul_one_col<T: Scalar>(
     a: &[T],
     b: &[T],
     mut c: Out<T>,
@@ -137,17 +214,13 @@ pub fn matmul_few_cols<T: Scalar>(
         cols,
         shares_a: of_a == 1,
         team,
-        whole: cols.is_power_of_two() && b.as_ptr().addr().is_multiple_of(16),
+        whole: false,
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match cols {
-            0 | 1 if packs == 1 => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
-            0 | 1 => of.each::<1, 1, { lanes::<T>() }, 8>(),
-            2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
-            5..=8 if most_cols::<T>() > 4 => of.each::<8, 1, { lanes::<T>() }, 4>(),
-            9.. if most_cols::<T>() > 4 => of.each::<16, 1, { lanes::<T>() }, 2>(),
-            _ => of.each::<4, 1, { lanes::<T>() }, 4>(),
+        match packs {
+            0 => of.each::<1, 1, { lanes::<T>() }, { 4 + 2 * lanes::<T>() }>(),
+            _ => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
         }
     }
 }

@@ -131,15 +131,19 @@ impl Division {
             },
             Self::Columns { team, packs } => {
                 let instance = team.trailing_zeros() - TEAMS[0].trailing_zeros();
+                let code = match cols {
+                    1 => 4 + u8::from(packs && a && b),
+                    _ => 3,
+                };
                 Few {
-                    which: [3 + u8::from(packs && a && b), instance as u8],
+                    which: [code, instance as u8],
                     groups: rows.div_ceil(few_cols::rows_of(team)),
                     block: [few_cols::THREADS, 1],
                     shared_bytes: 0,
                 }
             }
             Self::Narrow { wide } => Few {
-                which: [5, width(wide) as u8],
+                which: [6, width(wide) as u8],
                 groups: rows.div_ceil(narrow::HIGH),
                 block: [narrow::THREADS, 1],
                 shared_bytes: narrow::shared_bytes(wide),
@@ -190,7 +194,7 @@ pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
     let by_columns = by_columns(of, 1, bytes);
     // With short sums tiles of doubles are slower: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4
     // 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
-    let in_tiles = rows > thin::MOST_ROWS && inner > SHORT_ROW;
+    let in_tiles = inner > SHORT_ROW && (rows > thin::MOST_ROWS || inner <= SHORT_OF_F64);
     if bytes == 8 && by_columns && cols > 1 && in_tiles {
         return false;
     }
@@ -202,7 +206,7 @@ pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
         // rows read B from the L1 cache too often.
         let many = rows > MANY_ROWS;
         return match cols {
-            1 => inner > 8 || many,
+            1 => inner > SHORT_ROW || rows > SOME_ROWS && inner > 8 || many,
             2..=4 => inner > SHORT_ROW || many,
             5..=8 => inner > SHORT_ROW,
             _ => inner > SHORT_ROW && rows.saturating_mul(inner) <= MOST_OF_A,
@@ -212,7 +216,7 @@ pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
         1..=thin::MOST_ROWS if bytes == 8 => {
             rows <= MOST_OF_F64 && (inner > SHORT_OF_F64 || inner > 1 && cols > MANY_OF_F64)
         }
-        1..=thin::MOST_ROWS => inner > 1,
+        1..=thin::MOST_ROWS => inner > SHORT_ROW || inner > 1 && cols > TINY_COLS,
         ..=EIGHT => {
             let is_long = inner > ROWS_SHORT || inner > MANY_SHORT && cols >= MANY_COLS;
             bytes == 4 && is_long && (cols > NARROW || inner <= ROWS_LONG)
@@ -271,6 +275,12 @@ const ROWS_SLICES: usize = 24;
 /// MANY_ROWS rows. f32 5000 × 20 × 3 takes 5.1 µs either way, 100,000 × 4 × 2 9.1 instead of 12.4.
 const SHORT_ROW: usize = 32;
 const MANY_ROWS: usize = 20_000;
+/// One column of more rows is faster from nine inner elements on; with fewer, `tiled` takes 4.4 µs
+/// for 200 × 10 × 1 (5.0).
+const SOME_ROWS: usize = 1000;
+/// Columns up to which `tiled` is faster for one to four rows of f32 and SHORT_ROW inner elements: 1
+/// × 9 × 11 takes it 4.3 µs (5.3), 4 × 9 × 60 4.5 (5.8).
+const TINY_COLS: usize = 512;
 /// By rows: the inner extent up to which other kernels are faster, for five to EIGHT rows, with few
 /// and with many columns: 8 × 80 × 128 takes 10.1 µs (`tiled` 7.5), 8 × 104 × 12,920 8.3 (`sliced`
 /// 9.4), 8 × 48 × 7896 6.7 (7.3), 8 × 24 × 19,120 7.3 (7.5).
@@ -298,10 +308,10 @@ fn is_long(inner: usize, of_row: usize) -> bool {
 }
 /// In f64 other kernels are faster for three and four rows, and up to this inner extent for one and
 /// two, unless columns are many: 4 × 9566 × 135 takes 9.9 µs in `mma` (16.5), 3 × 69 × 31 4.8 in
-/// `direct` (6.1), 1 × 39 × 4 4.5 (4.9), 1 × 10 × 2000 4.6 in `tiled` (5.1), but 1 × 6 × 8328 6.0 in
-/// `direct` (5.5).
+/// `direct` (6.1), 1 × 39 × 4 4.5 (4.9), 1 × 128 × 100 4.8 (5.3), 4 × 100 × 2 4.8 (5.4), but 1 × 6 ×
+/// 8328 6.0 in `direct` (5.5).
 const MOST_OF_F64: usize = 2;
-const SHORT_OF_F64: usize = 40;
+const SHORT_OF_F64: usize = 200;
 const MANY_OF_F64: usize = 4096;
 /// From these columns on five to EIGHT rows of f32 are faster already at MANY_SHORT.
 const MANY_COLS: usize = 7000;
@@ -316,7 +326,7 @@ fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bo
     cols <= most_cols(bytes) && (cols == 1 || rows > thin::MOST_ROWS || columns_of_few_rows)
 }
 
-/// Whether to compute five to sixteen columns of f32 in [`narrow`]. A block has HIGH rows, and a
+/// Whether to compute three to sixteen columns of f32 in [`narrow`]. A block has HIGH rows, and a
 /// device of `at_once` multiprocessors wants many blocks: 4096 × 72 × 8 takes 6.7 µs (`few_cols`
 /// 7.8), 17,240 × 304 × 16 18.9 (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 ×
 /// 1000 × 8 11.9 (`few_cols` 8.5).
@@ -327,7 +337,7 @@ fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize, at_onc
 }
 /// The fewest rows of all products, for each multiprocessor.
 const ROWS_OF_EACH: usize = 22;
-const NARROWEST: usize = 5;
+const NARROWEST: usize = 3;
 /// [`short`](super::short) has inner extents up to this.
 const SHORT_OF_NARROW: usize = short::DEEPEST;
 

@@ -33,7 +33,7 @@ fn order_of(problem: &Problem, options: &Options) -> Order {
             ("thin", [plan.launch.block[0], lanes, 0])
         }
         _ if has("matmul_narrow") => ("runs of rows", [u32::from(plan.kernel.instance), 0, 0]),
-        _ if has("few_cols") => {
+        _ if has("few_cols") || has("one_col") => {
             let [code, team] = [plan.kernel.code, plan.kernel.instance].map(u32::from);
             ("few columns", [code, team, 0])
         }

@@ -79,7 +79,7 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!((rows.grid, rows.block), ([8, 1, 1], [256, 1, 1]));
     assert_eq!(rows.dynamic_shared_bytes, 64 << 10);
     let column = chosen(Type::F32, [1001, 130, 1]);
-    assert_eq!(column.kernel, "matmul_few_cols_f32");
+    assert_eq!(column.kernel, "matmul_one_col_f32");
     assert_eq!((column.grid, column.block), ([126, 1, 1], [128, 1, 1]));
     let asked = planned(Type::F64, [300, 5, 129], Options::of(&REGISTER_TILE));
     assert_eq!(asked.kernel, "matmul_register_tile_f64");
