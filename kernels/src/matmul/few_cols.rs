@@ -69,8 +69,9 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 ///   `c`: `batch` matrices of `inner · cols` and of `rows · cols` elements; `c` is not empty.
 /// - `sums`: `slices` times the elements of `c`, `tickets`: one for each block's rows of each
 ///   product, 0 before and after; both are empty with one slice.
-/// - `team`: threads that share a row, a power of two. The order of a sum depends on it, and on the
-///   slices.
+/// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
+///   loaded: there is one column of f64 then, rows of A are whole packs, and A and B are aligned to
+///   them. The order of a sum depends on both, and on the slices.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along
@@ -87,6 +88,10 @@ pub const fn divides(team: usize, cols: usize) -> bool {
         !c.is_empty(),
         cols <= most_cols::<T>(),
         divides(team, cols),
+        packs <= 1,
+        packs == 0 || size_of::<T>() == 8 && cols == 1 && inner.is_multiple_of(lanes::<T>()),
+        packs == 0 || a.is_aligned_to(crate::pack::BYTES),
+        packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,
@@ -115,6 +120,7 @@ pub fn matmul_few_cols<T: Scalar>(
     of_a: usize,
     batch: usize,
     team: usize,
+    packs: usize,
 ) {
     let of = FewCols {
         a: a.as_ptr(),
@@ -136,6 +142,9 @@ pub fn matmul_few_cols<T: Scalar>(
     // SAFETY: `require` states all of it.
     unsafe {
         match cols {
+            1 if packs == 1 && size_of::<T>() == 8 => {
+                of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>()
+            }
             0..=2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
             5..=8 if most_cols::<T>() > 4 => of.each::<8, 1, { lanes::<T>() }, 4>(),
             9.. if most_cols::<T>() > 4 => of.each::<16, 1, { lanes::<T>() }, 2>(),
@@ -144,12 +153,12 @@ pub fn matmul_few_cols<T: Scalar>(
     }
 }
 
-/// The same with one column, with fewer registers: more loads of A are in flight.
+/// The same of one column. A block has fewer registers, so that more of them read A concurrently:
+/// f32 16,039 × 10,414 × 1 takes 160 µs (`few_cols` 217), f64 3396 × 3339 × 1 28.2 (30.1). Packs of
+/// f64 are the exception, and why was not found: 4096 × 4096 × 1 takes 36.2 µs here, 35.5 there.
 ///
 /// # Parameters
-/// - `a`, `b`, `c`, `sums`, `tickets`, `team`: as for [`matmul_few_cols`].
-/// - `packs`: whether packs of 16 bytes of A are loaded: rows of A are whole packs then, and A and B
-///   are aligned to them. The order of a sum depends on it, too.
+/// As for [`matmul_few_cols`], with `packs` for f32 only.
 ///
 /// # Launch
 /// As for [`matmul_few_cols`].
@@ -166,7 +175,7 @@ pub fn matmul_few_cols<T: Scalar>(
         cols == 1,
         divides(team, cols),
         packs <= 1,
-        packs == 0 || inner.is_multiple_of(lanes::<T>()),
+        packs == 0 || size_of::<T>() == 4 && inner.is_multiple_of(lanes::<T>()),
         packs == 0 || a.is_aligned_to(crate::pack::BYTES),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit(
@@ -218,9 +227,9 @@ pub fn matmul_one_col<T: Scalar>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match packs {
-            0 => of.each::<1, 1, { lanes::<T>() }, { 4 + 2 * lanes::<T>() }>(),
-            _ => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
+        match packs == 1 && size_of::<T>() == 4 {
+            true => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
+            false => of.each::<1, 1, { lanes::<T>() }, { 4 + 2 * lanes::<T>() }>(),
         }
     }
 }

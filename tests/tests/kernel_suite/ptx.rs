@@ -181,9 +181,11 @@ fn table() -> BTreeMap<String, Expected> {
         let slots = matmul::thin::THREADS / 32 * 4 * matmul::thin::MOST_BYTES as u32;
         let thin = Expected::new(16, 24).fixed(slots + 4);
         add(format!("matmul_thin_{t}"), thin);
-        let paths = if t == "f32" { 6 } else { 4 };
-        let cols = Expected::new(16, 4 * paths).fixed(few_cols::THREADS * 2 * 8 + 4);
-        add(format!("matmul_few_cols_{t}"), cols);
+        let (few, one) = if t == "f32" { (4, 2) } else { (3, 1) };
+        for (name, paths) in [("few_cols", few), ("one_col", one)] {
+            let cols = Expected::new(16, 4 * paths).fixed(few_cols::THREADS * 2 * 8 + 4);
+            add(format!("matmul_{name}_{t}"), cols);
+        }
     }
     for tiles in ["small", "square", "wide", "narrow"] {
         let direct = Expected::new(17, 4).fixed(4).dynamic();

@@ -22,7 +22,7 @@ pub(super) enum Division {
     Rows,
     /// Few columns: a team of threads shares a row of A, of which each loads packs or elements.
     Columns { team: usize, packs: bool },
-    /// Five to sixteen columns of many rows, padded to `wide`.
+    /// Three to sixteen columns of many rows, padded to `wide`.
     Narrow { wide: usize },
 }
 
@@ -194,7 +194,7 @@ pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
     let by_columns = by_columns(of, 1, bytes);
     // With short sums tiles of doubles are slower: 50 × 2000 × 2 takes 7.1 µs (10.1), 3000 × 64 × 4
     // 6.1 (8.3), 10 × 88 × 3 4.9 (5.6).
-    let in_tiles = inner > SHORT_ROW && (rows > thin::MOST_ROWS || inner <= SHORT_OF_F64);
+    let in_tiles = inner > SHORT_ROW && (rows > thin::MOST_ROWS || inner <= 2 * SHORT_OF_F64);
     if bytes == 8 && by_columns && cols > 1 && in_tiles {
         return false;
     }
@@ -311,7 +311,7 @@ fn is_long(inner: usize, of_row: usize) -> bool {
 /// `direct` (6.1), 1 × 39 × 4 4.5 (4.9), 1 × 128 × 100 4.8 (5.3), 4 × 100 × 2 4.8 (5.4), but 1 × 6 ×
 /// 8328 6.0 in `direct` (5.5).
 const MOST_OF_F64: usize = 2;
-const SHORT_OF_F64: usize = 200;
+const SHORT_OF_F64: usize = 128;
 const MANY_OF_F64: usize = 4096;
 /// From these columns on five to EIGHT rows of f32 are faster already at MANY_SHORT.
 const MANY_COLS: usize = 7000;

@@ -1,7 +1,7 @@
 //! Products with few rows or few columns.
 
 use cuda_std::launch::Shape;
-use kernels::matmul::few_cols::{self, matmul_few_cols};
+use kernels::matmul::few_cols::{self, matmul_few_cols, matmul_one_col};
 use kernels::matmul::few_rows::{self, matmul_few_rows};
 use kernels::matmul::narrow::{self, matmul_narrow_f32};
 use kernels::matmul::slices::MOST_SLICES;
@@ -12,11 +12,11 @@ use super::super::{Device, Error, behind, memory, refused, shape, starts};
 
 /// A product with few rows or columns: 2 × 6 and 6 × 8, 5 × 6 and 6 × 8, 5 × 6 and 6 × 2, or 65 × 6
 /// and 6 × 5, in two slices.
-struct Few {
-    a: Buffer<f32>,
-    b: Buffer<f32>,
-    c: Buffer<f32>,
-    sums: Buffer<f32>,
+struct Few<T = f32> {
+    a: Buffer<T>,
+    b: Buffer<T>,
+    c: Buffer<T>,
+    sums: Buffer<T>,
     tickets: Buffer<u32>,
     extents: [usize; 3],
     slices: usize,
@@ -28,7 +28,7 @@ struct Few {
     shape: Shape,
 }
 
-impl Few {
+impl<T> Few<T> {
     fn of(extents: [usize; 3], number: usize, groups: u64, shape: Shape) -> Self {
         let [rows, inner, cols] = extents;
         Self {
@@ -65,7 +65,7 @@ impl Few {
 
 macro_rules! few {
     ($handle:ty $(, $number:ident)*) => {
-        |mut of: Few| -> Result<(), Error> {
+        |mut of: Few<_>| -> Result<(), Error> {
             let [rows, inner, cols] = of.extents;
             let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
             kernel.launch(
@@ -102,10 +102,12 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     };
     let in_runs = |bytes: usize| shape([2, 1, 2], [narrow::THREADS, 1, 1]).shared(bytes as u32);
     let runs = || Few::of([65, 6, 5], 8, 2, in_runs(narrow::shared_bytes(8)));
-    let (by_thin, by_rows, by_cols, by_runs) = (
+    let one = || Few::of([9, 8, 1], 32, 2, cols().shape).with(|of| of.packs = 1);
+    let (by_thin, by_rows, by_cols, by_one, by_runs) = (
         few!(matmul_thin<f32>, number, packs),
         few!(matmul_few_rows<f32>, packs),
         few!(matmul_few_cols<f32>, number, packs),
+        few!(matmul_one_col<f32>, number, packs),
         few!(matmul_narrow_f32, number),
     );
     fn each(good: &dyn Fn() -> Few, start: &dyn Fn(Few) -> Result<(), Error>) {
@@ -161,6 +163,7 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     each(&thin, &by_thin);
     each(&rows, &by_rows);
     each(&cols, &by_cols);
+    each(&one, &by_one);
     each(&runs, &by_runs);
     for wide in [0, 4, 24, 32] {
         let mut of = runs();
@@ -243,14 +246,57 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     }
     // Five columns need eight lanes.
     refused(by_cols(Few::of([9, 6, 5], 4, 2, cols().shape)), "divides");
-    let one = || Few::of([9, 8, 1], 32, 2, cols().shape).with(|of| of.packs = 1);
-    starts(by_cols(one()));
-    refused(by_cols(one().with(|of| of.packs = 2)), "packs <= 1");
-    refused(by_cols(one().with(|of| of.a = behind(72))), "a.is_aligned");
-    refused(by_cols(one().with(|of| of.b = behind(8))), "b.is_aligned");
-    for wrong in [[9, 8, 2], [9, 6, 1]] {
-        let of = Few::of(wrong, 32, 2, cols().shape).with(|of| of.packs = 1);
-        refused(by_cols(of), "cols <= 1");
-    }
     refused(by_cols(cols().with(|of| of.shape.block.x = 64)), "block.x");
+}
+
+#[test]
+fn one_column_is_read_in_packs_where_there_are_some() {
+    let by_element = few!(matmul_one_col<f32>, number, packs);
+    let by_doubles = few!(matmul_one_col<f64>, number, packs);
+    let of_doubles = few!(matmul_few_cols<f64>, number, packs);
+    let of_few = few!(matmul_few_cols<f32>, number, packs);
+    fn one<T>(extents: [usize; 3], packs: usize) -> Few<T> {
+        let shape = shape([2, 1, 2], [few_cols::THREADS, 1, 1]);
+        let mut one = Few::of(extents, 32, 2, shape);
+        one.packs = packs;
+        one
+    }
+    let packed = [9, 8, 1];
+    starts(by_element(one(packed, 0)));
+    starts(by_element(one(packed, 1)));
+    starts(by_doubles(one(packed, 0)));
+    starts(of_doubles(one(packed, 1)));
+    refused(by_doubles(one(packed, 1)), "size_of");
+    refused(of_few(one(packed, 1)), "size_of");
+    for packs in [0, 1] {
+        refused(by_element(one([9, 8, 2], packs)), "cols == 1");
+    }
+    macro_rules! refuses {
+        ($launch:ident) => {
+            refused(
+                $launch(one(packed, 1).with(|of| of.packs = 2)),
+                "packs <= 1",
+            );
+            refused(
+                $launch(one(packed, 1).with(|of| of.a = behind(72))),
+                "a.is_aligned",
+            );
+            refused(
+                $launch(one(packed, 1).with(|of| of.b = behind(8))),
+                "b.is_aligned",
+            );
+            refused($launch(one([9, 7, 1], 1)), "is_multiple_of");
+        };
+    }
+    refuses!(by_element);
+    refuses!(of_doubles);
+    refused(
+        by_element(one(packed, 1).with(|of| of.number = 2)),
+        "divides",
+    );
+    refused(
+        by_element(one(packed, 1).with(|of| of.shape.block.x = 64)),
+        "block.x",
+    );
+    refused(of_doubles(one([9, 8, 2], 1)), "cols == 1");
 }

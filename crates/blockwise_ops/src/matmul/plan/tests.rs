@@ -71,9 +71,9 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     let doubles = chosen(Type::F64, [2048, 51, 2048]);
     assert_eq!(doubles.kernel, "matmul_mma_tallragged_f64");
     assert_eq!((doubles.grid, doubles.block), ([512, 1, 1], [128, 1, 1]));
-    let row = chosen(Type::F64, [1, 50, 1000]);
+    let row = chosen(Type::F64, [1, 200, 1000]);
     assert_eq!(row.kernel, "matmul_thin_f64");
-    assert_eq!((row.grid, row.block), ([32, 1, 1], [128, 2, 1]));
+    assert_eq!((row.grid, row.block), ([250, 1, 1], [256, 1, 1]));
     let rows = chosen(Type::F32, [7, 130, 1000]);
     assert_eq!(rows.kernel, "matmul_few_rows_f32");
     assert_eq!((rows.grid, rows.block), ([8, 1, 1], [256, 1, 1]));
