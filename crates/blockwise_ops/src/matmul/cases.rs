@@ -88,6 +88,12 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[16, 50, 260]).by(FEW).counting(1).capped(1),
     Case::of(&[13, 70, 131]).by(FEW).counting(2),
     Case::of(&[16, 900, 20]).by(FEW).counting(1),
+    // One column: by elements and by packs, of which a thread has several rounds; batches.
+    Case::of(&[9, 201, 1]).by(FEW).counting(1).capped(1),
+    Case::of(&[21, 260, 1]).by(FEW).counting(2).spare(),
+    Case::of(&[35, 59, 1]).by(FEW).counting(1).capped(2),
+    Case::of(&[3, 11, 130, 1]).by(FEW).counting(1).capped(1),
+    Case::of(&[2, 7, 48, 1]).by(FEW).counting(1),
     Case::of(&[9, 70, 2]).by(FEW).counting(2).capped(1),
     Case::of(&[21, 90, 3]).by(FEW).counting(2).spare(),
     Case::of(&[19, 50, 4]).by(FEW).counting(1).capped(1),

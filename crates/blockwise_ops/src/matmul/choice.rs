@@ -26,6 +26,11 @@ const COPIED: f64 = 4000.0;
 /// A copy of B is made only if the product then takes less than this fraction of the time without
 /// it.
 const WORTH: f64 = 0.97;
+/// The same of the fraction for other tiles and slices of a copy of B, instead of one slice of 128 ×
+/// 64 of copies of both: the last wave of few tiles leaves most multiprocessors idle. 541 × 9903 ×
+/// 6754 has 530 tiles and takes 2353 µs in copies of both (cuBLAS 1622); the model has 2454 for it,
+/// and 1615 for three slices of 64 × 64, which were not timed.
+const WORTH_SLICES: f64 = 0.85;
 /// A batch is cut into several slices only if the model's time for them is below this fraction of
 /// its time for one: 5 of 128 × 384 × 2176 take 40.3 µs in one slice, 46.2 in two.
 const OF_BATCH: f64 = 0.95;
@@ -148,7 +153,13 @@ fn fills_without_slices([rows, _, cols]: [usize; 3], device: &DeviceProperties) 
 
 /// Whether a product that may use memory is computed from copies of its operands.
 pub(super) fn is_pitched(problem: &Problem, device: &DeviceProperties) -> bool {
-    fills_without_slices(extents(problem), device) && pitched_pays(problem)
+    pitched_pays(problem) && fills_without_slices(extents(problem), device) && {
+        // Both read a copy of B; C's rows are no whole packs.
+        let (of, multiprocessors) = (extents(problem), device.multiprocessors_to_fill() as usize);
+        let whole = cost::sliced(Cut::Tall).time(of, 1, 1, [true, false], multiprocessors);
+        let (other, _) = in_slices(of, 1, problem.ty.bytes(), MOST_SLICES, PACK, device);
+        other >= WORTH_SLICES * whole
+    }
 }
 
 /// Whether copies of the operands pay, if there are enough tiles.

@@ -5,6 +5,7 @@
 //! a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
 
 use blockwise::{AnyView, AnyViewMut, Device, Stream};
+use kernels::matmul::policy::VECTOR;
 use kernels::matmul::slices::{Cut, MOST_SLICES};
 
 use super::copy::{self, Copies};
@@ -23,8 +24,10 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         return Err(LaunchError::NeedsMemory { kernel });
     }
     copy::plan(task)?;
-    let (ragged, policy) = (u8::from(!task.aligned), Cut::Tall.policy(task.aligned));
-    by_blocks(task, [ragged, 0], policy, extents(task.problem))
+    let of = extents(task.problem);
+    // Rows of C that are no whole packs are stored by elements, wherever they begin.
+    let vectors = task.aligned || !of[2].is_multiple_of(VECTOR);
+    by_blocks(task, [u8::from(!vectors), 0], Cut::Tall.policy(vectors), of)
 }
 
 /// A product of one shape, with the memory for the copies of its operands.

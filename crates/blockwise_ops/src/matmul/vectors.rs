@@ -22,7 +22,8 @@ pub(super) fn vectors(
     if *kernel == MMA {
         a && b && c && whole(inner) && whole(cols)
     } else {
-        b && c && whole(pitch) && broad
+        // Rows of C that are no whole packs are stored by elements, wherever they begin.
+        b && (c || !whole(cols)) && whole(pitch) && broad
     }
 }
 

@@ -216,6 +216,9 @@ fn slices_of_a_cut(
     // Columns that are no vectors, in rows that are.
     let copied = || odd().with(|of| of.b = memory(48));
     starts(whole(copied(), pitched(6, 8)));
+    // Their sums are stored one by one, wherever they begin.
+    let anywhere = copied().with(|of| of.sums = behind(of.sums.len));
+    starts(whole(anywhere, pitched(6, 8)));
     let narrow = odd().with(|of| of.b = memory(24));
     refused(whole(narrow, pitched(6, 4)), "cols <= pitch");
     for (shape, rule) in wrong_shapes(&policy) {
