@@ -1,6 +1,6 @@
-//! Mistake: the guard of the last thread has `<=` instead of `<`.
+//! Mistake: the guard against threads past the end has `<=` instead of `<`.
 //!
-//! Thread n reads and writes one element past the end.
+//! Thread `input.len()` reads and writes one element past the end.
 //!
 //! - On a GPU: usually nothing, because memory is allocated in larger units; if another allocation
 //!   follows directly, its first element is corrupted.
@@ -17,7 +17,7 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn copy_off_by_one(input: &[f32], output: *mut f32) {
     let i = thread::index_1d() as usize;
-    // The mistake: `<`.
+    // The mistake: it must be `<`.
     if i <= input.len() {
         // SAFETY: below the length in all threads but one, which is the mistake.
         unsafe { output.add(i).write(2.0 * *input.get_unchecked(i)) };

@@ -4,7 +4,7 @@
 //! shares. Threads of one warp often happen to run in step, so the last rounds seem to work without
 //! a barrier; earlier rounds read slots that another warp has not written yet.
 //!
-//! - On a GPU: the result may miss products and vary from run to run, and is usually correct.
+//! - On a GPU: usually the right result; sometimes products are missing, and runs differ.
 //! - On the emulator: the races, each with the read of a slot, another thread's write of it, and no
 //!   barrier between them.
 //!

@@ -1,5 +1,5 @@
-//! Values that LLVM must treat as new at each use: code that computes with them is neither hoisted
-//! out of a loop or a rare branch nor kept in registers where it is not needed.
+//! Values that are opaque to LLVM, so that it does not compute with them early, ahead of a loop or
+//! a rare branch, and hold the results in registers.
 
 use cuda_std::gpu_only;
 
@@ -15,7 +15,7 @@ pub(crate) fn thread_here() -> u32 {
     index
 }
 
-/// The block's index along y: the product of a batch, where each has a layer of the grid.
+/// The block's index along y: in a batch, the number of its product.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn product_here() -> usize {
@@ -28,7 +28,7 @@ pub(crate) fn product_here() -> usize {
     index as usize
 }
 
-/// Zero.
+/// Zero, opaque to LLVM: what is computed from a sum with it is not hoisted.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn zero_here() -> usize {

@@ -1,6 +1,6 @@
 //! The reductions `single` with twice as many loads in flight: eight packs of 16 bytes a thread.
 //!
-//! On an H200 it is no faster: the table in [`policy`](crate::kernels::reduce::policy) has both.
+//! On an H200 it is no faster.
 
 use cuda_std::prelude::*;
 

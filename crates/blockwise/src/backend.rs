@@ -77,11 +77,11 @@ pub(crate) trait Backend: Send + Sync {
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }
 
-/// The most bytes of a copy that goes through page-locked memory of the device's own.
+/// The largest copy, in bytes, that is staged in page-locked host memory that a device keeps.
 pub(crate) const STAGED: usize = 64 << 10;
 
-/// The origin of this crate's own PTX, whose launches are left out of records: their arguments hold
-/// the secret point of a permutation's check.
+/// The origin of this crate's own PTX. Its launches are not recorded, because with their arguments
+/// one could make numbers that wrongly pass the check of a permutation.
 pub(crate) const OWN: &str = "blockwise's own PTX";
 
 /// How long a wait polls before it sleeps. The interrupt that ends a sleep adds some 50 µs: a
@@ -128,8 +128,8 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// As for [`upload`](Self::upload).
     unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>>;
 
-    /// Calls `start` with an address, to which the work that it enqueues writes `bytes.len()`
-    /// bytes: `address`, or page-locked memory of the host, aligned to 16 bytes. Then as
+    /// Calls `start`, which enqueues work that writes `bytes.len()` bytes to the address that it
+    /// gets: `address`, or page-locked host memory, aligned to 16 bytes. Then as
     /// [`download`](Self::download).
     ///
     /// # Safety
@@ -240,8 +240,9 @@ pub(crate) trait HostMemory: Send {
 
 /// PTX loaded into a device. Keeps its device alive.
 pub(crate) trait Program: Send + Sync {
-    /// Finds an entry point. `starts_early` promises that it waits for the kernel before it in its
-    /// queue, so that its launches may start before that one has ended.
+    /// Finds an entry point. `starts_early` promises that the kernel itself waits for the one
+    /// before it in the queue (`griddepcontrol.wait`), so that a launch may start before that one
+    /// ends.
     fn function(&self, name: &str, starts_early: bool) -> Result<Arc<dyn Callable>>;
 }
 

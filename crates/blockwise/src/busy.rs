@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread spins before it sleeps. Threads that sleep for a lock pass it on at the speed
-/// of the system's wake-ups, which take longer than the work under the lock.
+/// How long a thread spins before it sleeps. Between sleeping threads each hand-over costs a
+/// wake-up, which takes longer than the work under the lock.
 const ATTENTIVE: Duration = Duration::from_micros(300);
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -48,7 +48,7 @@ pub enum Error {
         /// The first parameter that differs.
         difference: String,
     },
-    /// The device's build of a kernel saw another contract, type or definition than the host's.
+    /// A kernel's contract, types or definition differ between the device's build and the host's.
     Contract {
         /// The kernel's name.
         kernel: &'static str,
@@ -90,8 +90,7 @@ pub enum Error {
     },
     /// A kernel panicked. The device stays usable; what the launch wrote before remains.
     Panicked {
-        /// The kernel; several if several of one module were started since the last synchronisation
-        /// on a GPU.
+        /// The kernel. On a GPU, all kernels of its module started since the last synchronisation.
         kernel: String,
         /// The panic's message.
         message: String,
@@ -157,7 +156,7 @@ pub enum Error {
         /// The kernel to launch, or the copy.
         what: String,
     },
-    /// Numbers that are not 0 to the length − 1, each once.
+    /// The numbers are no permutation of 0 to the length − 1.
     NotAPermutation {
         /// The first one at fault, and why.
         problem: String,
@@ -459,7 +458,7 @@ impl From<ptx_emulator::LaunchError> for Error {
 }
 
 impl Error {
-    /// Whether the device lacks memory, of its own accord or by the driver's code for that.
+    /// Whether the device lacks memory: an error of ours, or the driver's out-of-memory code.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         const OUT_OF_MEMORY: u32 = 2;
         match self {

@@ -15,7 +15,7 @@ macro_rules! architectures {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum NvvmArch {
             $(
-                #[doc = concat!("Compute capability ", $number, $suffix, " (tens and ones), target `sm_", $number, $suffix, "`.")]
+                #[doc = concat!("Target `sm_", $number, $suffix, "`.")]
                 $variant,
             )*
         }
@@ -135,8 +135,8 @@ impl NvvmArch {
             .collect()
     }
 
-    /// The architectures whose features code for this one may use: every older capability; for a
-    /// variant also the family's (same major number) up to it; for an `a` variant also itself.
+    /// The architectures whose features may be used in code for this one: all base ones up to its
+    /// capability; for a variant also the `f` ones of its major number up to it; for an `a` itself.
     pub fn all_target_features(&self) -> Vec<Self> {
         let is_included = |arch: &Self| {
             let is_older = arch.capability_value() <= self.capability_value();

@@ -156,9 +156,9 @@ impl Means {
             "Dpkg::Use-Pty=0",
         ];
         if self.root {
-            // dpkg waits for the disk at each file, and Rust's sources are 50,000: a minute and more.
-            // A machine that fails meanwhile may have empty files afterwards. Who is root all the time
-            // is mostly in a container; elsewhere, by sudo, dpkg stays careful.
+            // dpkg syncs each file, which takes over a minute for Rust's 50,000 sources. As root,
+            // mostly in a container, it does not: after a crash files may be empty. With sudo it
+            // stays careful.
             install.extend(["-o", "Dpkg::Options::=--force-unsafe-io"]);
         }
         install.extend(packages);

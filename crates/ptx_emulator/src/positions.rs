@@ -74,7 +74,7 @@ impl Positions {
         nodes.take(DEEPEST).map(located).collect()
     }
 
-    /// The frame to name in a report.
+    /// The frame to name in a report: the innermost in the user's code, or else the outermost.
     pub(crate) fn user(&self, position: Position) -> Option<SourceLocation> {
         user_frame(&self.chain(position)).cloned()
     }

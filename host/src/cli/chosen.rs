@@ -5,7 +5,7 @@ use blockwise_ops::LaunchError;
 use blockwise_ops::operation::{self, Choice, Operation, Options, Problem, Reason, Task, Variant};
 use serde_json::{Value, json};
 
-/// A kernel and the reason for it, of an operation whose kernels have models.
+/// The chosen kernel and why, for an operation whose kernels have models of their time.
 pub(super) struct Chosen {
     pub(super) choice: Choice,
     /// The two fastest by their models, with their seconds.
@@ -30,7 +30,8 @@ impl Chosen {
         Ok(Self { choice, expected })
     }
 
-    /// The choice for parts of the problem: another kernel, if this one computes none.
+    /// The choice if the problem is computed in parts: another kernel if this one only computes
+    /// wholes.
     pub(super) fn for_parts(
         self,
         operation: &'static Operation,
@@ -53,7 +54,8 @@ impl Chosen {
         })
     }
 
-    /// One line of text. The times of a GPU model are meaningless on the emulator.
+    /// The choice in one line. `None` if a model chose and the device is the emulator: the model
+    /// predicts a GPU's times.
     pub(super) fn line(&self, device: DeviceKind) -> Option<String> {
         let name = self.choice.variant.name;
         Some(match self.choice.by {

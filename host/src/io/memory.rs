@@ -1,13 +1,13 @@
-//! How much memory an input may take. Linux gives memory that it does not have, and later ends a
-//! process that uses it: what has no end, or is too long, is refused before.
+//! How much memory an input may take. Linux grants more memory than it has and later kills the
+//! process that uses it, so an input that is endless or too long is refused first.
 
 use std::fs;
 
 use super::Format;
 use super::error::Problem;
 
-/// The most bytes of an input that is held as a whole. Half of what is there is left for what is
-/// computed from it; the numbers of a text take room beside it.
+/// The most bytes of an input held as a whole. Half of the memory is left for results; CSV gets a
+/// quarter, because its text and its numbers are held at the same time.
 pub(super) fn most(format: Format) -> u64 {
     available() / if format == Format::Csv { 4 } else { 2 }
 }
@@ -21,8 +21,8 @@ pub(super) fn too_long(most: u64, what: &str, hint: &'static str) -> Problem {
     .hint(hint)
 }
 
-/// Bytes that this process can still have, as far as the system says: of the machine, of the
-/// container, and of addresses.
+/// Bytes that this process can still allocate: the least that the machine, the container and the
+/// limit of its address space leave, as far as they are known.
 pub(super) fn available() -> u64 {
     const KIB: u64 = 1 << 10;
     let number = |path: &str, name: &str| number(&fs::read_to_string(path).ok()?, name);

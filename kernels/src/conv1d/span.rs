@@ -1,5 +1,5 @@
-//! Shared by the convolutions in registers: which outputs they compute, and how samples are loaded
-//! and outputs stored.
+//! Shared by [`blocked`](super::blocked) and [`window`](super::window): which outputs they compute
+//! without guards, and how they load samples and store outputs.
 
 use core::ops::Range;
 
@@ -11,9 +11,8 @@ use crate::number::Real;
 use crate::pack::{self, Pack};
 use cuda_std::unroll::unrolled;
 
-/// The range of complete tiles of `span` outputs whose samples all exist, from `below` below the
-/// sample of the first output's tap 0 to `above` above the last output's: they need no guard. Empty
-/// unless the output starts at a pack.
+/// The complete tiles of `span` outputs that need no guard: for each output i, the samples from i +
+/// `offset` − `below` to i + `offset` + `above` exist. Empty unless the output starts at a pack.
 #[inline(always)]
 pub(super) fn whole_tiles<T>(
     samples: usize,
@@ -34,7 +33,7 @@ pub(super) fn whole_tiles<T>(
     }
 }
 
-/// Computes the outputs of all tiles outside `whole`, in a grid-stride loop.
+/// Computes the outputs outside `whole`, a range of outputs, in a grid-stride loop.
 ///
 /// # Safety
 /// `output` points to `output_len` elements; `whole` is a range of them, and nothing else uses
@@ -63,14 +62,14 @@ pub(super) unsafe fn convolve_ends<T: Real>(
     }
 }
 
-/// Starts this thread's copies of a tile's samples, and of `met_below` below the tile, at most
-/// BELOW · GROUP: single samples or packs. GROUP threads share the tile; adjacent threads copy
-/// adjacent elements.
+/// Starts this thread's copies of a tile's elements, and of the `met_below` elements below it, at
+/// most BELOW · GROUP. An element is a sample or a pack; the GROUP threads that share the tile copy
+/// adjacent ones.
 ///
 /// # Safety
-/// `slot` is the shared-memory address, and `sample` the position in the signal, of the sample
-/// whose index in the tile is this thread's number in the GROUP. There are SAMPLES · GROUP − 1 more
-/// above the first, and `met_below` below it.
+/// This thread is number t of the GROUP: `slot`, in shared memory, and `sample`, in the signal,
+/// address element t of the tile. The tile has SAMPLES · GROUP elements, and `met_below` exist
+/// below it.
 #[inline(always)]
 pub(super) unsafe fn copy_samples<
     T,
@@ -120,8 +119,8 @@ pub(super) unsafe fn put_sums<
 /// Writes a tile's sums to the output; adjacent threads of GROUP write adjacent packs.
 ///
 /// # Safety
-/// `tile` and `output` are this thread's packs among the first GROUP; all sums of the tile have
-/// been written.
+/// `tile` and `output` are this thread's packs among the first GROUP. A barrier has ordered all
+/// sums of the tile before this call.
 #[inline(always)]
 pub(super) unsafe fn write_sums<
     T: Real,

@@ -1,5 +1,5 @@
-//! The kernels of the book's chapter "From CUDA C++": both languages give the same results, and both
-//! are clean under the detectors.
+//! The kernels of the book's chapter "From CUDA C++": both languages give the same results, and
+//! both are clean under the detectors.
 
 use blockwise::{Device, Result};
 use ptx_emulator::testing::{Checked, Launch};
@@ -32,7 +32,7 @@ fn clean(checked: std::result::Result<Checked, ptx_emulator::testing::Refused>) 
     checked.unwrap().assert_clean();
 }
 
-/// Lengths around a block's.
+/// One element, about one block of 256, and a few blocks.
 const LENGTHS: [usize; 6] = [1, 255, 256, 257, 600, 1009];
 
 #[test]
@@ -170,11 +170,12 @@ fn softmax_is_the_same_within_roundings() -> Result<()> {
             (x.chunks(cols).zip(rust.to_vec()?.chunks(cols))).zip(y.chunks(cols))
         {
             let sum: f64 = row.iter().map(|x| f64::from(*x).exp()).sum();
-            // Two roundings of each exp, those of a sum of 10 levels, and a division.
             for (i, x) in row.iter().enumerate() {
                 let exact = f64::from(*x).exp() / sum;
                 for got in [rust[i], y[i]] {
                     let error = (f64::from(got) - exact).abs();
+                    // The rounding of each exp, twice, of some 10 levels of additions, and of the
+                    // division.
                     assert!(error <= 2e-6 * exact, "{got} for {exact}, {rows} x {cols}");
                 }
             }

@@ -70,7 +70,7 @@ fn reason(ordinal: usize, count: usize, error: Error, failure: Option<Failure>) 
     }
     let mut reason = match (failure.filter(is_ordinal), count) {
         (Some(failure), 0) if failure.call != "cuInit" => "the driver sees no GPU".to_owned(),
-        // A GPU that is there can be called invalid too, as one that is in no state to be used.
+        // The driver also reports an existing GPU as invalid if it is in no usable state.
         (Some(_), count @ 1..) if ordinal < count => error.to_string(),
         (Some(_), 1) => format!("there is no gpu:{ordinal}: the driver has one GPU, gpu:0"),
         (Some(_), count @ 2..) => format!(
@@ -83,7 +83,7 @@ fn reason(ordinal: usize, count: usize, error: Error, failure: Option<Failure>) 
         let value = std::env::var_os(VISIBLE).unwrap_or_default();
         reason += &format!(" ({VISIBLE} is \"{}\")", value.to_string_lossy());
     }
-    // The path tells a stub or a driver of another version.
+    // The library's path shows whether it is a stub or of another driver version.
     match libcuda_loader::status() {
         Ok(library) if !reason.contains(library) => reason + &format!(" ({library})"),
         _ => reason,
@@ -150,7 +150,7 @@ fn unbound_error(doing: impl Into<String>) -> impl FnOnce(CudaError) -> Error {
     }
 }
 
-/// The result of a driver call.
+/// A driver call's result for `cust`. Only success counts: `failure` looks up the real code.
 fn answer(result: CUresult) -> cust::error::CudaResult<()> {
     match result {
         CUresult::CUDA_SUCCESS => Ok(()),
@@ -161,7 +161,7 @@ fn answer(result: CUresult) -> cust::error::CudaResult<()> {
 /// The device memory starting at `address` as a slice of bytes.
 ///
 /// # Safety
-/// The memory is allocated and has that many bytes; the slice is not used longer than that.
+/// The memory has that many bytes, and stays allocated as long as the slice is used.
 unsafe fn bytes_at(address: u64, len: usize) -> DeviceSlice<u8> {
     // SAFETY: the caller's promise.
     unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), len) }
@@ -218,7 +218,8 @@ impl Backend for CudaDevice {
     }
 
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        // The device's own queue first, so that its errors are reported as such.
+        // Waits for the device's own queue first, so that its errors are not reported as the
+        // copy's.
         self.queue.synchronize()?;
         self.context.settle_panics()?;
         // SAFETY: the caller's promise.

@@ -12,22 +12,24 @@ use super::{extents, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// Threads share longer rows of C, and blocks take more of them, as long as a launch has this many
-/// blocks: of an inner extent up to [`DEPTH`], and above it.
+/// The blocks that a launch should have, for an inner extent up to [`DEPTH`] and above it. With
+/// fewer, blocks become narrower, though not below [`WIDE`], and lower, not below [`LOWEST`].
 const BLOCKS: [usize; 2] = [120, 200];
 /// The fewest rows of a block.
 const LOWEST: usize = 32;
-/// Threads that share a row of C with more rows than these: 512 bytes of 16-byte packs. With fewer
-/// rows, loading B counts, which each of the others repeats: 591 × (23, 6, 3807) takes 118 µs by 32
-/// threads and 76 by 64, f64 2000 × (20, 1, 2000) 280 and, by 128, 178.
+/// With more than [`FEW_ROWS`] rows, at most this many threads share a row of C: 512 bytes of
+/// 16-byte packs. With fewer rows more threads do, because each row of threads loads B again: 591 ×
+/// (23, 6, 3807) takes 118 µs with 32 threads and 76 with 64, f64 2000 × (20, 1, 2000) 280 and,
+/// with 128, 178.
 const WIDE: usize = 32;
 const FEW_ROWS: usize = 100;
-/// The bytes of C from which on the kernel is the fastest: 512 × 10 × 512 takes 5.1 µs (`tiled`
-/// 5.6), 64 × 10 × 2000 4.7 (4.8), 138 × 15 × 200 4.5 (4.3), 300 × 2 × 300 4.5 (4.5), f64
-/// 256 × 16 × 512 5.0 (`mma` 5.2), 128 × 8 × 128 4.5 (`tiled` 4.3).
+/// The bytes of C from which on this kernel is the fastest. In µs, and another kernel's in
+/// brackets, of shapes on both sides: 512 × 10 × 512 5.1 (`tiled` 5.6), 64 × 10 × 2000 4.7 (4.8),
+/// 138 × 15 × 200 4.5 (4.3), 300 × 2 × 300 4.5 (4.5), f64 256 × 16 × 512 5.0 (`mma` 5.2), 128 × 8 ×
+/// 128 4.5 (`tiled` 4.3).
 const LARGE: usize = 810_000;
-/// Of a batch: nanoseconds of a launch that computes nothing, of a block of a multiprocessor, of a
-/// thread's row and element of the inner extent, and of a byte from or to memory. They fit 139
+/// The model of a batch, in nanoseconds: an empty launch, each block of a multiprocessor, each
+/// element of the inner extent in a thread's row, and each byte from or to memory. They fit 139
 /// batches on an H200 (docs/log/2026-11-28-choice-of-batches.md): half of the times are within 5 %
 /// of the model, nine in ten within 17.
 const fn of_batch(bytes: usize) -> [f64; 4] {
@@ -36,9 +38,9 @@ const fn of_batch(bytes: usize) -> [f64; 4] {
         _ => [4220.0, 382.0, 3.13, 1.4e-4],
     }
 }
-/// The bytes of C from which on `mma` is faster for doubles in pairs and an inner extent above
-/// [`MIDDLE`]: 17,000 × 16 × 1000 takes it 45.9 µs, and 58.1 here; 7448 × 16 × 328 12.6 and 14.0,
-/// 7448 × 14 × 104 7.8 and 8.3, 1000 × 16 × 104 5.7 and 5.4.
+/// The bytes of C from which on `mma` is faster for f64, if the inner extent is above [`MIDDLE`]
+/// and it and the columns are even. In µs, `mma` and this kernel: 17,000 × 16 × 1000 45.9 and 58.1,
+/// 7448 × 16 × 328 12.6 and 14.0, 7448 × 14 × 104 7.8 and 8.3, 1000 × 16 × 104 5.7 and 5.4.
 const TENSOR: usize = 6_000_000;
 
 /// Whether the kernel can compute the products.
@@ -75,11 +77,11 @@ pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> 
     let [launch, block, element, of_byte] = of_batch(bytes);
     Some(launch + of_each * (block + element * of_thread as f64) + moved * of_byte)
 }
-/// A thread's row costs as much as this many elements of the inner extent beside its own.
+/// The fixed cost of each row of a thread, such as its store, in elements of the inner extent.
 const STORES: usize = 2;
 
 /// The code of the instance: 1 for inner extents above [`DEPTH`], and 2 more if all rows of B and C
-/// are whole packs. `aligned` says whether the operands are.
+/// are whole packs. `aligned` says whether the operands begin at whole packs.
 pub(super) fn code(problem: &Problem, aligned: bool) -> u8 {
     let [_, inner, cols] = extents(problem);
     let each = by_width!(problem.ty.bytes(), T => each::<T>(inner));
@@ -110,15 +112,15 @@ pub(super) fn block(problem: &Problem, code: u8) -> Block {
     while wide > WIDE && (rows > FEW_ROWS || few(wide)) {
         wide /= 2;
     }
-    // Threads without columns, at the end of a row.
+    // Threads that cover a row, idle ones included. Half the width must save more than an eighth.
     let threads = |wide: usize| packs.next_multiple_of(wide);
     if rows > FEW_ROWS && wide == WIDE && 7 * threads(wide) > 8 * threads(wide / 2) {
         wide /= 2;
     }
     let across = groups(cols, each, wide, whole);
-    // B is read again for each run of rows, and the more rows it has, the later a block begins to
-    // store: 8699 × 1 × 16,404 takes 135 µs in runs of 64, 146 of 128; 7704 × 8 × 12,680 92 and 95,
-    // 8000 × 12 × 8000 62 of 128 and 65 of 256, 600 × 16 × 8000 11.2 and 10.4.
+    // Higher runs read B less often, but a block begins to store later: 8699 × 1 × 16,404 takes 135
+    // µs in runs of 64, 146 of 128; 7704 × 8 × 12,680 92 and 95, 8000 × 12 × 8000 62 of 128 and 65
+    // of 256, 600 × 16 × 8000 11.2 and 10.4.
     let mut high = match inner {
         0..=2 if batch == 1 => HIGHEST / 4,
         0..=DEPTH => HIGHEST / 2,
@@ -148,13 +150,15 @@ mod tests {
         for (ty, batch, extents, aligned, wide, high, grid) in [
             (Type::F32, 1, [744, 8, 7992], true, 32, 128, [63, 6]),
             (Type::F32, 1, [20_000, 8, 24], true, 8, 128, [1, 157]),
-            // Whole packs fill one group; of others, a pack more needs narrower ones.
+            // 32 aligned packs fill a group of 32 threads. Unaligned rows take 33: groups of 16 fit
+            // better.
             (Type::F32, 1, [5000, 3, 128], true, 32, 32, [1, 157]),
             (Type::F32, 1, [5000, 3, 128], false, 16, 128, [3, 40]),
             (Type::F32, 1, [8699, 1, 16_404], true, 32, 64, [129, 136]),
             (Type::F32, 1, [600, 16, 8000], true, 32, 256, [125, 3]),
             (Type::F64, 1, [2798, 10, 5407], true, 32, 256, [85, 11]),
-            // Few rows of each product: all threads of a block, if there are enough of them.
+            // At most FEW_ROWS rows: more threads share a row of C, unless that leaves too few
+            // blocks.
             (Type::F32, 591, [23, 6, 3807], true, 64, 32, [15, 591]),
             (Type::F64, 2000, [20, 1, 2000], true, 128, 32, [8, 2000]),
             (Type::F64, 1, [40, 12, 9001], true, 32, 32, [141, 2]),

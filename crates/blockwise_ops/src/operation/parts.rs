@@ -5,12 +5,12 @@ use blockwise::DeviceProperties;
 use super::{Operation, Options, Parts, Problem, Task, Variant, choose};
 use crate::LaunchError;
 
-/// The options for runs of a problem's outputs ([`Parts::Windows`]): the kernel of the whole
-/// problem, so that parts have the bits of its direct sums. If that kernel computes no parts: the
-/// fastest one that does, or `None` if the caller chose it.
+/// The options for computing a problem in runs of its outputs ([`Parts::Windows`]). The kernel is
+/// the whole problem's, so that direct sums keep their bits. If it computes no parts, it is the
+/// fastest that does, or `None` if the caller chose the kernel.
 ///
 /// # Errors
-/// A variant of another operation, and an operation that is not divided so.
+/// If the kernel belongs to another operation, or this operation is not divided into windows.
 pub fn in_parts(
     operation: &'static Operation,
     problem: &Problem,

@@ -187,7 +187,7 @@ fn epoch(fault: &Fault, context: &Context<'_>) -> u32 {
         .map_or(0, |slot| slot.epoch)
 }
 
-/// Where other threads were.
+/// Other places to report: where threads wait or diverged, and where the loop begins.
 fn others(fault: &Fault) -> Vec<Site> {
     let site = |what: String, place: &Place| Site {
         what,
@@ -221,7 +221,7 @@ fn others(fault: &Fault) -> Vec<Site> {
     }
 }
 
-/// A suggestion that fixes a fault at this place.
+/// How to fix the fault, in the terms of the language that `place` was written in.
 pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<String> {
     let words = words(place);
     let text = match kind {

@@ -281,7 +281,7 @@ mod tests {
                 "{what}"
             );
         }
-        // The largest integers that it holds.
+        // Large integers that float64 holds exactly.
         check(
             "<i8",
             "False",

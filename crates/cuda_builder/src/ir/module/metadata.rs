@@ -1,4 +1,4 @@
-//! Metadata: kept as text, except for source positions.
+//! LLVM metadata, kept as text. Source positions are read from it on request.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ pub(crate) struct Nodes<'m> {
     nodes: HashMap<&'m str, &'m str>,
 }
 
-/// A source position in one of several inlined functions.
+/// One function in a chain of inlined calls, and the source position in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'m> {
     /// The function's mangled name, or its plain name.
@@ -61,7 +61,7 @@ pub(crate) struct Frame<'m> {
     pub(crate) column: u32,
 }
 
-/// A frame of a position: a scope, and the call that its function is inlined at, by their nodes.
+/// One frame of a position, as node numbers: its scope, and the call site that it is inlined at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scope<'m> {
     pub(crate) scope: &'m str,
@@ -79,8 +79,8 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// The frames of a [position](super::Instruction::position), by its node: the innermost
-    /// function first, then its call site, and so on outwards.
+    /// The frames of a [position](super::Instruction::position), given as its node number: the
+    /// innermost function first, then its call site, and so on outwards.
     pub(crate) fn frames(&self, position: &str) -> Vec<Frame<'m>> {
         let mut frames = Vec::new();
         let mut position = self.nodes.get(position).copied();
@@ -108,7 +108,8 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// The scopes of a position in each of its frames, by its node: the innermost function first.
+    /// The scopes of all frames of a position, which is a node number: the innermost function
+    /// first.
     pub(crate) fn scopes(&self, position: &'m str) -> Vec<Scope<'m>> {
         let outwards = |&position: &&'m str| self.number(position, "inlinedAt");
         let positions = std::iter::successors(Some(position), outwards).take(self.nodes.len());
