@@ -62,7 +62,7 @@ pub const fn divides(team: usize, cols: usize) -> bool {
     team.is_power_of_two() && team >= least_team(cols) && team <= THREADS as usize
 }
 
-/// C = A · B of few columns, of each product of a batch.
+/// C = A · B of two columns or more, of each product of a batch, and of one column of f64 by packs.
 ///
 /// # Parameters
 /// - `a`: `of_a` matrices A of `rows · inner` elements: 1 that all products share, or `batch`. `b`,
@@ -87,8 +87,9 @@ pub const fn divides(team: usize, cols: usize) -> bool {
         super::slices::elements(rows, cols, batch) == Some(c.len()),
         !c.is_empty(),
         cols <= most_cols::<T>(),
-        divides(team, cols),
         packs <= 1,
+        cols >= 2 || packs == 1,
+        divides(team, cols),
         packs == 0 || size_of::<T>() == 8 && cols == 1 && inner.is_multiple_of(lanes::<T>()),
         packs == 0 || a.is_aligned_to(crate::pack::BYTES),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
@@ -145,7 +146,7 @@ pub fn matmul_few_cols<T: Scalar>(
             1 if packs == 1 && size_of::<T>() == 8 => {
                 of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>()
             }
-            0..=2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
+            2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
             5..=8 if most_cols::<T>() > 4 => of.each::<8, 1, { lanes::<T>() }, 4>(),
             9.. if most_cols::<T>() > 4 => of.each::<16, 1, { lanes::<T>() }, 2>(),
             _ => of.each::<4, 1, { lanes::<T>() }, 4>(),

@@ -268,6 +268,8 @@ fn one_column_is_read_in_packs_where_there_are_some() {
     starts(of_doubles(one(packed, 1)));
     refused(by_doubles(one(packed, 1)), "size_of");
     refused(of_few(one(packed, 1)), "size_of");
+    refused(of_few(one(packed, 0)), "cols >= 2");
+    refused(of_doubles(one(packed, 0)), "cols >= 2");
     for packs in [0, 1] {
         refused(by_element(one([9, 8, 2], packs)), "cols == 1");
     }
