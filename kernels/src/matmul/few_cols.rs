@@ -156,7 +156,7 @@ pub fn matmul_few_cols<T: Scalar>(
 
 /// The same of one column. A block has fewer registers, so that more of them read A concurrently:
 /// f32 16,039 × 10,414 × 1 takes 160 µs (`few_cols` 217), f64 3396 × 3339 × 1 28.2 (30.1). Packs of
-/// f64 are the exception, and why was not found: 4096 × 4096 × 1 takes 36.2 µs here, 35.5 there.
+/// f64 are the exception, and why was not found: 4096 × 4096 × 1 takes 36.0 µs here, 35.5 there.
 ///
 /// # Parameters
 /// As for [`matmul_few_cols`], with `packs` for f32 only.

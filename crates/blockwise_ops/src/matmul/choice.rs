@@ -26,9 +26,9 @@ const COPIED: f64 = 4000.0;
 /// A copy of B is made only if the product then takes less than this fraction of the time without
 /// it.
 const WORTH: f64 = 0.97;
-/// The same of the fraction for other tiles and slices of a copy of B, instead of one slice of 128 ×
-/// 64 of copies of both: the last wave of few tiles leaves most multiprocessors idle. 541 × 9903 ×
-/// 6754 has 530 tiles and takes 2353 µs in copies of both (cuBLAS 1622); the model has 2454 for it,
+/// Copies of both operands, for one slice in tiles of 128 × 64, are not made if the model has other
+/// tiles and slices of a copy of B below this fraction of their time: the last wave of few tiles
+/// leaves most multiprocessors idle. 541 × 9903 × 6754 has 530 tiles and takes 2353 µs in copies of both (cuBLAS 1622); the model has 2454 for it,
 /// and 1615 for three slices of 64 × 64, which were not timed.
 const WORTH_SLICES: f64 = 0.85;
 /// A batch is cut into several slices only if the model's time for them is below this fraction of

@@ -275,8 +275,8 @@ const ROWS_SLICES: usize = 24;
 /// MANY_ROWS rows. f32 5000 × 20 × 3 takes 5.1 µs either way, 100,000 × 4 × 2 9.1 instead of 12.4.
 const SHORT_ROW: usize = 32;
 const MANY_ROWS: usize = 20_000;
-/// One column of more rows is faster from nine inner elements on; with fewer, `tiled` takes 4.4 µs
-/// for 200 × 10 × 1 (5.0).
+/// Up to this many rows `tiled` is faster for one column, up to SHORT_ROW inner elements: 200 × 10 ×
+/// 1 takes it 4.4 µs (5.0). With more rows it is up to eight.
 const SOME_ROWS: usize = 1000;
 /// Columns up to which `tiled` is faster for one to four rows of f32 and SHORT_ROW inner elements: 1
 /// × 9 × 11 takes it 4.3 µs (5.3), 4 × 9 × 60 4.5 (5.8).

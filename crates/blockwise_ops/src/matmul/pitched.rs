@@ -108,6 +108,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn it_is_not_taken_where_its_last_wave_is_mostly_idle() {
+        for (of, taken) in [
+            ([541, 9903, 6754], false),
+            ([944, 15_282, 4257], false),
+            ([4093, 4099, 4111], true),
+            ([18_945, 776, 2205], true),
+        ] {
+            let problem = Problem::new(Type::F32, &of);
+            assert_eq!(choice::is_pitched(&problem, &h200()), taken, "{of:?}");
+        }
+    }
+
+    #[test]
+    fn rows_that_are_no_whole_packs_may_begin_anywhere() {
+        let device = h200();
+        for (cols, ragged) in [(65, false), (64, true)] {
+            let (problem, options) = (
+                Problem::new(Type::F32, &[129, 5, cols]),
+                Options::of(&PITCHED),
+            );
+            let task = Task {
+                aligned: false,
+                ..Task::new(&PITCHED, &problem, &options, &device)
+            };
+            let kernel = plan(&task).expect("allowed").launch.kernel;
+            assert_eq!(
+                kernel.contains("ragged"),
+                ragged,
+                "{cols} columns: {kernel}"
+            );
+        }
+    }
+
     fn planned(ty: Type, of: &[usize]) -> Result<Plan, LaunchError> {
         let options = Options::of(&PITCHED);
         plan(&Task::new(
