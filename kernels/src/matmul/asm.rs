@@ -360,21 +360,27 @@ pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
     }
 }
 
-/// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`.
+/// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`. With
+/// `$exists`, only if that is not 0.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
-    ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident) => {
+    (
+        $cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident
+        $(, $exists:ident $set:literal $at:literal)?
+    ) => {
         // SAFETY: passed on to the caller.
         unsafe {
             core::arch::asm!(
                 "{{",
                 ".reg .u64 global;",
+                $($set,)?
                 "cvta.to.global.u64 global, {source};",
-                concat!("cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
+                concat!($($at,)? "cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
                 "}}",
                 slot = in(reg32) $slot,
                 source = in(reg64) $source,
                 valid = in(reg32) if $inside { $bytes } else { 0 },
+                $($exists = in(reg32) $exists,)?
                 options(nostack),
             )
         }
@@ -394,6 +400,19 @@ pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside
         super::policy::VECTOR => copy!("cg", 16, slot, source, inside),
         _ => copy!("ca", 4, slot, source, inside),
     }
+}
+
+/// As [`copy`] of a vector, but nothing if `exists` is 0.
+///
+/// # Safety
+/// As for [`copy`], unless `exists` is 0.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn copy_if(slot: u32, source: *const f32, inside: bool, exists: u32) {
+    copy!(
+        "cg", 16, slot, source, inside,
+        exists ".reg .pred exists; setp.ne.u32 exists, {exists}, 0;" "@exists "
+    );
 }
 
 /// As [`copy`], for one double or two.

@@ -29,9 +29,9 @@ use cuda_std::prelude::*;
 use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
-use super::stage::{Copies, Operands};
+use super::stage::{Copies, Operands, column, turned};
 use crate::here::{pointer_here, zero_here};
-use crate::pack::Pack;
+use crate::pack::{Pack, elements_behind};
 use cuda_std::unroll::unrolled;
 
 /// Lanes of a warp along the rows and along the columns of C.
@@ -67,6 +67,13 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
 /// neighbouring rows at once use different banks.
 const fn room_pitch(policy: &Policy) -> usize {
     policy.warp_cols.next_multiple_of(32) + 16
+}
+
+/// Whether rows of C may be rearranged, which [`Tiles::Wide`] has no room for: its rows of C are
+/// aligned vectors.
+const fn has_rooms(policy: &Policy) -> bool {
+    let warps = policy.threads() / 32;
+    warps * LANE_ROWS * room_pitch(policy) <= policy.words()
 }
 
 /// C = A·B with [`Tiles::Wide`]. The other [`Tiles`] are those of [`sliced`](super::sliced).
@@ -132,6 +139,7 @@ pub fn matmul_pipelined_f32(
         cols,
         pitch_a: inner,
         pitch_b: cols,
+        turned: turned(&POLICY, b.as_ptr()),
     };
     // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
     // a layer of blocks for each product.
@@ -144,7 +152,7 @@ pub fn matmul_pipelined_f32(
             { ahead(&POLICY) },
         >(POLICY, of, || {
             let first = (matrix + zero_here()) * rows * cols;
-            c.wrapping_add(first)
+            (c.wrapping_add(first), turned(&POLICY, b.as_ptr()))
         })
     }
 }
@@ -161,11 +169,11 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// # Safety
 /// The operands and C have the sizes of their extents, and only one layer of blocks uses C. All
 /// threads of that layer call it; a block has the policy's threads along x and at least its dynamic
-/// shared memory. If the policy moves vectors, rows of B are aligned to 16 bytes, and those of C
-/// too if they are whole vectors. A thread owns ROWS rows and COLS columns, which are HIGH and WIDE
-/// vectors; AHEAD groups of copies are in flight besides that of the next step. `c` gives C's
-/// address, which is best computed where it is called: to keep it takes registers that the sums
-/// need.
+/// shared memory. If the policy moves vectors, rows of B are whole ones; unless they may begin
+/// anywhere, they are aligned to 16 bytes, and those of C too if they are whole vectors. A thread
+/// owns ROWS rows and COLS columns, which are HIGH and WIDE vectors; AHEAD groups of copies are in
+/// flight besides that of the next step. `results` gives C's address and what the operands have as
+/// `turned`: to keep them takes registers that the sums need.
 #[inline(always)]
 pub(super) unsafe fn multiply<
     const ROWS: usize,
@@ -176,7 +184,7 @@ pub(super) unsafe fn multiply<
 >(
     policy: Policy,
     of: Operands<'_>,
-    c: impl Fn() -> *mut f32,
+    results: impl Fn() -> (*mut f32, usize),
 ) {
     let shared = asm::dynamic_shared();
     let bytes = 4 * policy.words() as u32;
@@ -285,11 +293,16 @@ pub(super) unsafe fn multiply<
         cp_async_wait_all();
         thread::sync_threads();
 
-        // Rows of C are whole vectors too if those of B are contiguous.
-        let whole =
-            policy.vector == VECTOR && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
-        let to = c();
-        if policy.vector == 1 {
+        let (to, turned) = results();
+        if has_rooms(&policy) {
+            // Neither way of storing then decides which registers the steps keep the sums in.
+            unrolled::<ROWS>(|i| unrolled::<COLS>(|j| sums[i][j] = asm::moved(sums[i][j])));
+        }
+        let stores_vectors = policy.vector == VECTOR
+            && turned == 0
+            && of.cols.is_multiple_of(VECTOR)
+            && (!policy.anywhere || elements_behind(to) == 0);
+        if has_rooms(&policy) && !stores_vectors {
             // A warp rearranges eight rows at a time, so that it stores whole lines of C instead of
             // columns four wide. It uses the stage whose next copies come after a barrier of the
             // next tile.
@@ -302,6 +315,7 @@ pub(super) unsafe fn multiply<
             );
             let below = of.rows.saturating_sub(row).min(policy.rows) as u32;
             let below = if col < of.cols { below } else { 0 };
+            let col = column(col, turned, of.cols);
             let from = room + 4 * (down * room_pitch(&policy) + right) as u32;
             let at = lane_row * room_pitch(&policy) + lane_col * VECTOR;
             let slot = room + 4 * at as u32;
@@ -313,7 +327,7 @@ pub(super) unsafe fn multiply<
                     // SAFETY: the lane's words of the warp's room, which are aligned to 16 bytes.
                     unsafe {
                         let slot = slot + 4 * (j * LANE_COLS * VECTOR) as u32;
-                        asm::store_four(slot, if WIDE > 1 { sums.map(asm::moved) } else { sums });
+                        asm::store_four(slot, sums);
                     }
                 });
                 // Orders the warp's writes before the reads of them.
@@ -353,22 +367,14 @@ pub(super) unsafe fn multiply<
                 let col = left + col + j * LANE_COLS * VECTOR;
                 let to = to.wrapping_add(row * of.cols + col);
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
-                if whole {
-                    if row < of.rows && col < of.cols {
-                        // SAFETY: inside C; only this thread has this row and these columns, and
-                        // `to` is aligned where columns come in vectors.
-                        unsafe {
-                            to.cast::<Pack<f32, VECTOR>>()
-                                .write(Pack(sums.map(asm::moved)))
-                        };
-                    }
-                } else {
-                    unrolled::<VECTOR>(|lane| {
-                        if row < of.rows && col + lane < of.cols {
-                            // SAFETY: inside C, and only this thread has this row and column.
-                            unsafe { to.wrapping_add(lane).write(sums[lane]) };
-                        }
-                    });
+                if row < of.rows && col < of.cols {
+                    let sums = match has_rooms(&policy) {
+                        true => sums,
+                        false => sums.map(asm::moved),
+                    };
+                    // SAFETY: inside C; only this thread has this row and these columns, and
+                    // `to` is aligned.
+                    unsafe { to.cast::<Pack<f32, VECTOR>>().write(Pack(sums)) };
                 }
             });
         });

@@ -65,6 +65,8 @@ pub struct Policy {
     /// Elements that one copy from B moves: 1 or [`VECTOR`]. For [`VECTOR`] the columns are a
     /// multiple of it, or B's rows start [`pitch`] elements apart.
     pub vector: usize,
+    /// Whether vectors move wherever B begins; else they begin at multiples of 16 bytes.
+    pub anywhere: bool,
     /// Rows of tiles that neighbouring blocks go through column by column, so that blocks that run
     /// concurrently share operands in the L2 cache.
     pub group: usize,
@@ -111,6 +113,7 @@ impl Tiles {
                 warp_rows: 64,
                 warp_cols: 64,
                 vector: VECTOR,
+                anywhere: false,
                 group: 8,
             },
             Self::Tall => Policy {
@@ -121,6 +124,7 @@ impl Tiles {
                 warp_rows: 64,
                 warp_cols: 32,
                 vector: VECTOR,
+                anywhere: false,
                 group: 8,
             },
             Self::Ragged => Policy {
@@ -204,6 +208,7 @@ mod tests {
             warp_rows: 10,
             warp_cols: 20,
             vector: 1,
+            anywhere: false,
             group: 4,
         };
         for (rows, cols) in [(1, 1), (40, 60), (95, 61), (130, 19)] {

@@ -18,7 +18,7 @@ use super::pipelined::{ahead, columns, high, is_done, multiply, vectors};
 use super::policy::{Policy, VECTOR};
 use super::slices::*;
 use super::split::RANGE_WORDS;
-use super::stage::Operands;
+use super::stage::{Operands, turned};
 use crate::here::zero_here;
 
 /// The products of all slices.
@@ -28,8 +28,7 @@ use crate::here::zero_here;
 ///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
 ///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
 ///   `rows · cols` elements, at least one. For an instance that moves vectors, `pitch` is a whole
-///   number of them, and B is aligned to 16 bytes; so are `sums`, if `cols` is a whole number of
-///   them too.
+///   number of them, and a copy is aligned to 16 bytes.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
@@ -49,10 +48,7 @@ use crate::here::zero_here;
         cols <= pitch,
         grid.z as usize == slices.saturating_mul(batch),
         pitch.is_multiple_of(<S as Instance>::POLICY.vector),
-        <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
-        <S as Instance>::POLICY.vector == 1
-            || !cols.is_multiple_of(VECTOR)
-            || sums.is_aligned_to(crate::pack::BYTES),
+        <S as Instance>::POLICY.vector == 1 || pitch == cols || b.is_aligned_to(crate::pack::BYTES),
         [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
         shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
     )
@@ -90,6 +86,7 @@ pub fn matmul_sliced<S: Instance>(
             cols,
             pitch_a: inner,
             pitch_b: pitch,
+            turned: turned(&POLICY, b.as_ptr()),
         };
         multiply::<
             { high(&POLICY) * VECTOR },
@@ -99,7 +96,7 @@ pub fn matmul_sliced<S: Instance>(
             { ahead(&POLICY) },
         >(POLICY, of, || {
             let first = (layer + zero_here()) * rows * cols;
-            sums.wrapping_add(first)
+            (sums.wrapping_add(first), turned(&POLICY, b.as_ptr()))
         });
     }
 }
@@ -185,6 +182,7 @@ pub fn matmul_sliced_tall<S: Instance>(
                 cols,
                 pitch_a,
                 pitch_b,
+                turned: turned(&POLICY, b.as_ptr()),
             };
             multiply::<
                 { high(&POLICY) * VECTOR },
@@ -194,7 +192,7 @@ pub fn matmul_sliced_tall<S: Instance>(
                 { ahead(&POLICY) },
             >(POLICY, of, || {
                 let first = (layer + zero_here()) * rows * cols;
-                sums.wrapping_add(first)
+                (sums.wrapping_add(first), turned(&POLICY, b.as_ptr()))
             });
         }
         layer += thread::grid_dim_z() as usize;

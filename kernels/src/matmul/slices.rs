@@ -97,6 +97,7 @@ impl Cut {
         let square = Policy {
             rows: 64,
             vector,
+            anywhere: vectors,
             ..tall
         };
         match self {
@@ -128,7 +129,12 @@ macro_rules! instances {
         pub struct $Type;
 
         impl Instance for $Type {
-            const POLICY: Policy = Cut::$Cut.policy($vectors);
+            const POLICY: Policy = {
+                let policy = Cut::$Cut.policy($vectors);
+                // Each thread copies one element of the turned vectors.
+                assert!(!policy.anywhere || policy.threads() == VECTOR * policy.inner);
+                policy
+            };
         }
     )*};
 }

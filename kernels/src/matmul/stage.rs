@@ -8,13 +8,19 @@
 //! The first tile along the inner extent is the partial one, padded with zeros: all others are
 //! whole, and their copies need no guard. Copies for rows of A and columns of B beyond the matrices
 //! read the last row or columns instead, so that none reads outside; those products are never
-//! stored. Only single elements beyond B's columns are zeros, without a read: clamped, many lanes
-//! would copy the last element of the row, one after the other.
+//! stored. Single elements beyond B's columns are zeros, without a read: clamped, many lanes would
+//! copy the last element of the row, one after the other.
+//!
+//! If the policy lets B begin anywhere, a row's vectors start at its first aligned one, and the
+//! columns ahead of that (at most three, [`turned`]) come last. So the last vector has the columns
+//! that end the row, then those that begin it; its elements are copied one by one. Vectors beyond
+//! B's columns are zeros.
 
 use cuda_std::prelude::*;
 
 use super::asm;
-use super::policy::Policy;
+use super::policy::{Policy, VECTOR};
+use crate::pack::elements_before;
 use cuda_std::unroll::unrolled;
 
 /// The most copies of one thread from A, and from B, per stage.
@@ -31,6 +37,27 @@ pub(super) struct Operands<'a> {
     /// Elements between the starts of two rows of A, and of B.
     pub(super) pitch_a: usize,
     pub(super) pitch_b: usize,
+    /// What [`turned`] says of B.
+    pub(super) turned: usize,
+}
+
+/// Columns ahead of B's first aligned vector, if it may begin anywhere: column v of the tiles is
+/// column v + `turned` of B and C, modulo their number.
+#[inline(always)]
+pub(super) fn turned(policy: &Policy, b: *const f32) -> usize {
+    match policy.anywhere {
+        true => elements_before(b),
+        false => 0,
+    }
+}
+
+/// The column of B and C that is column `col` of the tiles.
+#[inline(always)]
+pub(super) fn column(col: usize, turned: usize, cols: usize) -> usize {
+    match col + turned < cols {
+        true => col + turned,
+        false => (col + turned).wrapping_sub(cols),
+    }
 }
 
 /// One thread's share of the copies for one tile of C.
@@ -44,11 +71,18 @@ pub(super) struct Copies<'a> {
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: usize,
     b_inner: usize,
-    /// Whether copies from B read: vectors always, single elements only if their column exists.
+    /// Whether copies from B read; else they write zeros.
     b_exists: bool,
+    /// 0 if this thread's vectors of B are the turned ones, which it does not copy.
+    b_copies: u32,
     /// Where the first copy goes in the first stage.
     a_slot: u32,
     b_slot: u32,
+    /// Whether the tile has the turned vectors; this thread's element of them, at the start of the
+    /// inner extent, and where it goes in the first stage.
+    has_turned: bool,
+    single: *const f32,
+    single_slot: u32,
 }
 
 impl<'a> Copies<'a> {
@@ -70,7 +104,7 @@ impl<'a> Copies<'a> {
             of.a.as_ptr().wrapping_add(row * of.pitch_a + a_inner)
         };
         let inside = (left + col).min(of.pitch_b - policy.vector);
-        Copies {
+        let copies = Copies {
             policy,
             of,
             a: core::array::from_fn(source),
@@ -80,6 +114,35 @@ impl<'a> Copies<'a> {
             b_exists: policy.vector > 1 || left + col < of.cols,
             a_slot: shared + 4 * (a_inner * policy.stride_a() + row) as u32,
             b_slot: shared + 4 * (policy.words_a() + b_inner * policy.cols + col) as u32,
+            b_copies: 1,
+            has_turned: false,
+            single: of.b.as_ptr(),
+            single_slot: 0,
+        };
+        if policy.anywhere {
+            copies.turned(left, col)
+        } else {
+            copies
+        }
+    }
+
+    /// The same for B from its first aligned vector on; the thread's column of the tile is `col`.
+    #[inline(always)]
+    fn turned(self, left: usize, col: usize) -> Self {
+        let Self { policy, of, .. } = self;
+        let is_turned = of.turned > 0 && left + col + VECTOR == of.cols;
+        let t = thread::thread_idx_x() as usize;
+        let (inner, last) = (t / VECTOR, of.cols.wrapping_sub(VECTOR) + t % VECTOR);
+        let from = inner * of.pitch_b + column(last, of.turned, of.cols);
+        let slot = policy.words_a() + inner * policy.cols + last.wrapping_sub(left);
+        Self {
+            b: self.b.wrapping_add(of.turned),
+            b_exists: left + col < of.cols,
+            b_copies: u32::from(!is_turned),
+            has_turned: of.turned > 0 && of.cols <= left + policy.cols,
+            single: of.b.as_ptr().wrapping_add(from),
+            single_slot: asm::dynamic_shared() + 4 * slot as u32,
+            ..self
         }
     }
 
@@ -118,9 +181,25 @@ impl<'a> Copies<'a> {
                     of.b.as_ptr()
                 };
                 // SAFETY: inside B, or not read.
-                unsafe { asm::copy(policy.vector, slot, source, inside & self.b_exists) };
+                unsafe {
+                    let inside = inside & self.b_exists;
+                    match policy.anywhere {
+                        true => asm::copy_if(slot, source, inside, self.b_copies),
+                        false => asm::copy(policy.vector, slot, source, inside),
+                    }
+                };
             }
         });
+        if self.has_turned {
+            let inside = exists(thread::thread_idx_x() as usize / VECTOR);
+            let source = if inside {
+                self.single.wrapping_add(k * of.pitch_b)
+            } else {
+                of.b.as_ptr()
+            };
+            // SAFETY: inside B, or not read.
+            unsafe { asm::copy(1, self.single_slot + stage, source, inside) };
+        }
     }
 
     /// Rows of A that the block copies concurrently.

@@ -54,6 +54,7 @@ pub const TENSOR: Policy = Policy {
     warp_rows: 16,
     warp_cols: SIDE,
     vector: 1,
+    anywhere: false,
     group: 8,
 };
 

@@ -10,7 +10,7 @@ use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK, WIDE_BUSY};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 
 use super::cost::{self, Cost, SHORTEST};
-use super::vectors::{lanes, vectors};
+use super::vectors::{fit, lanes, vectors};
 use super::{
     DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY,
     SMALL, TENSOR, TILED, direct, extents, few, is_one, mma, short, small,
@@ -201,6 +201,8 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
         None => 1..=longest(inner, MOST_SLICES),
     };
     let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    let aligned = task.aligned || *task.variant == SLICED_COPY;
+    let vectors = [vectors, aligned];
     fastest_of((of, batch), bytes, cuts, slices, vectors, device).1
 }
 
@@ -244,7 +246,7 @@ fn in_slices(
         bytes,
         &Cut::ALL,
         1..=longest(of[1], most),
-        vectors,
+        [vectors, true],
         device,
     )
 }
@@ -257,22 +259,23 @@ fn within(cut: Cut, layers: usize, device: &DeviceProperties) -> Cut {
     }
 }
 
-/// The fastest of these cuts and numbers of slices, and its nanoseconds. `vectors` says whether the
-/// operands move 16 bytes at a time.
+/// The fastest of these cuts and numbers of slices, and its nanoseconds. The operands move 16 bytes
+/// at a time or not, and are aligned to them or not.
 fn fastest_of(
     (of, batch): ([usize; 3], usize),
     bytes: usize,
     cuts: &[Cut],
     slices: RangeInclusive<usize>,
-    vectors: bool,
+    [vectors, aligned]: [bool; 2],
     device: &DeviceProperties,
 ) -> (f64, Slicing) {
     let multiprocessors = device.multiprocessors_to_fill() as usize;
-    let stores = vectors && of[2].is_multiple_of(lanes(bytes));
     let all = cuts.iter().flat_map(|&cut| {
         slices.clone().map(move |slices| {
             let cut = within(cut, slices.saturating_mul(batch), device);
             let cost = cost::sliced(cut);
+            let vectors = vectors && fit(cut, [aligned; 2], of[2]);
+            let stores = vectors && of[2].is_multiple_of(lanes(bytes));
             let multiplied = cost.time(of, batch, slices, [vectors, stores], multiprocessors);
             let time = multiplied + cost::fold(of, batch, slices, bytes, multiplied, device);
             let worth = match (batch, slices) {

@@ -14,7 +14,7 @@ use super::direct;
 use super::few::{self, Division, Few};
 use super::short;
 use super::small::{each, groups, is_small, run};
-use super::vectors::{lanes, vectors};
+use super::vectors::{fit, lanes, vectors};
 use super::{
     DIRECT, FEW, MMA, PIPELINED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY, SMALL, TENSOR, extents,
     is_one, mma,
@@ -94,7 +94,6 @@ pub(super) fn launch(
     let [rows, inner, cols] = of;
     let kernel = task.variant;
     let vectors = vectors(kernel, of, bytes, pitch, aligned);
-    let ragged = u8::from(!vectors);
     if *kernel == DIRECT {
         return direct::plan(task);
     }
@@ -176,7 +175,7 @@ pub(super) fn launch(
         let longest = slice_len(inner, if whole == 0 { slices } else { 1 });
         let plan = blocks_of(
             task,
-            [ragged, instance],
+            [u8::from(!vectors), instance],
             blocks,
             policy.threads() as u32,
             tiles.shared_bytes(vectors, longest),
@@ -188,7 +187,9 @@ pub(super) fn launch(
             Some(at) if at >= Cut::ALL.len() => at as u8,
             _ => cut as u8,
         };
-        let mut plan = by_blocks(task, [ragged, instance], cut.policy(vectors), of)?;
+        let vectors = vectors && fit(cut, [aligned[1], aligned[2]], cols);
+        let which = [u8::from(!vectors), instance];
+        let mut plan = by_blocks(task, which, cut.policy(vectors), of)?;
         if cut != Cut::Tall {
             // Each has a layer, whatever the cap; `slicing` takes tall tiles for more than fit.
             plan.launch.grid[2] = slices.saturating_mul(batch) as u32;

@@ -268,6 +268,71 @@ mod tests {
         }
     }
 
+    /// NaN ahead of B would be in the sums, and elements beside C would change.
+    #[test]
+    fn rows_of_whole_vectors_begin_anywhere() {
+        let device = Device::emulator();
+        for (batch, of, slices) in [
+            (1, [5, 40, 12], 1),
+            (1, [70, 50, 68], 2),
+            (3, [33, 17, 100], 1),
+            (1, [2, 5, 128], 1),
+        ] {
+            let [rows, inner, cols] = of;
+            let small = |len: usize, by: usize| -> Vec<f32> {
+                let of = |at| ((at * by + at / 5) % 11) as f32 - 5.0;
+                (0..len).map(of).collect()
+            };
+            let (a, b) = (
+                small(batch * rows * inner, 7),
+                small(batch * inner * cols, 3),
+            );
+            let sum = |at| -> f32 {
+                let (row, col) = (at / cols, at % cols);
+                let b = &b[row / rows * inner * cols..];
+                (0..inner)
+                    .map(|k| a[row * inner + k] * b[k * cols + col])
+                    .sum()
+            };
+            let expected: Vec<f32> = (0..batch * rows * cols).map(sum).collect();
+            let problem = Problem::new(Type::F32, &[rows, inner, cols, batch]);
+            let of_a = device.upload(&a).unwrap();
+            for (cut, at) in Cut::ALL
+                .into_iter()
+                .flat_map(|cut| (0..16).map(move |at| (cut, at)))
+            {
+                let [ahead_b, ahead_c] = [at % 4, at / 4];
+                let behind = |ahead: usize, elements: &[f32]| {
+                    let all = [&vec![f32::NAN; ahead], elements].concat();
+                    device.upload(&all).unwrap()
+                };
+                let of_b = behind(ahead_b, &b);
+                let mut c = behind(ahead_c, &vec![f32::NAN; expected.len() + 4]);
+                let options = Options {
+                    instance: Some(cut as u8),
+                    count: NonZeroU32::new(slices),
+                    ..Options::of(&SLICED)
+                };
+                let task = Task::new(&SLICED, &problem, &options, device.properties());
+                let inputs = [of_a.as_view().into(), of_b.view(ahead_b..).into()];
+                let end = ahead_c + expected.len();
+                let into = c.as_view_mut().into_view_mut(ahead_c..end);
+                let mut product = hold(&device, &task).unwrap();
+                let plan = product.enqueue(None, &problem, &inputs, into.into());
+                let kernel = plan.unwrap().unwrap().launch.kernel;
+                let what = format!("{batch} of {of:?}, {kernel}, {ahead_b}, {ahead_c}");
+                // The sums of slices are memory of their own.
+                let aligned = ahead_b == 0 && (ahead_c == 0 || slices > 1);
+                let vectors = aligned || cut.policy(true).anywhere;
+                assert_eq!(vectors, !kernel.contains("ragged"), "{what}");
+                let c = c.to_vec().unwrap();
+                assert!(c[ahead_c..end] == expected, "{what}");
+                let beside = c[..ahead_c].iter().chain(&c[end..]);
+                assert!(beside.copied().all(f32::is_nan), "{what}");
+            }
+        }
+    }
+
     /// Small integers: every order of additions gives the same sums.
     #[test]
     fn slices_of_a_copy_of_b_add_up() {

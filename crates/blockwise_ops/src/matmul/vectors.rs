@@ -1,15 +1,16 @@
 //! Which products move 16 bytes at a time.
 
 use kernels::matmul::policy::VECTOR;
+use kernels::matmul::slices::Cut;
 
 use super::{MMA, SLICED, extents};
 use crate::operation::{Problem, Variant};
 
 /// Whether an instance that moves 16 bytes at a time can compute the product and pays.
 ///
-/// 16-byte copies bypass the L1 cache, and [`sliced`](kernels::matmul::sliced) reads the last
-/// columns in place of those beyond the matrix. If most columns are beyond it, all blocks wait for
-/// one line of the L2 cache: f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
+/// 16-byte copies bypass the L1 cache, and tiles of 128 × 64 read the last columns in place of those
+/// beyond the matrix. If most columns are beyond it, all blocks wait for one line of the L2 cache:
+/// f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
 pub(super) fn vectors(
     kernel: &Variant,
     [_, inner, cols]: [usize; 3],
@@ -22,9 +23,15 @@ pub(super) fn vectors(
     if *kernel == MMA {
         a && b && c && whole(inner) && whole(cols)
     } else {
-        // Rows of C that are no whole packs are stored by elements, wherever they begin.
-        b && (c || !whole(cols)) && whole(pitch) && broad
+        whole(pitch) && broad
     }
+}
+
+/// Whether these tiles move vectors, if the others do; B and C begin at multiples of 16 bytes or
+/// not.
+pub(super) fn fit(cut: Cut, [b, c]: [bool; 2], cols: usize) -> bool {
+    // Rows of C that are no whole vectors are stored by elements, wherever they begin.
+    cut.policy(true).anywhere || b && (c || !cols.is_multiple_of(VECTOR))
 }
 
 /// Elements in 16 bytes.

@@ -71,6 +71,7 @@ impl MmaTiles {
             warp_rows,
             warp_cols,
             vector: if pairs { PAIR } else { 1 },
+            anywhere: false,
             group: 8,
         }
     }

@@ -199,18 +199,17 @@ fn slices_of_a_cut(
         }
     }
     let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
-    unaligned(
-        || good().with(|of| of.b = behind(48)),
-        of_whole,
-        of_ragged,
-        "b.is_aligned",
-    );
-    unaligned(
-        || good().with(|of| of.sums = behind(80)),
-        of_whole,
-        of_ragged,
-        "sums.is_aligned",
-    );
+    let of_b = || good().with(|of| of.b = behind(48));
+    let of_sums = || good().with(|of| of.sums = behind(80));
+    if policy.anywhere {
+        for start in [&of_whole as &dyn Fn(_) -> _, &of_ragged] {
+            starts(start(of_b()));
+            starts(start(of_sums()));
+        }
+    } else {
+        unaligned(of_b, of_whole, of_ragged, "b.is_aligned");
+        unaligned(of_sums, of_whole, of_ragged, "sums.is_aligned");
+    }
     let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
     unaligned(odd, of_whole, of_ragged, "is_multiple_of");
     // Columns that are no vectors, in rows that are.
@@ -219,6 +218,8 @@ fn slices_of_a_cut(
     // Their sums are stored one by one, wherever they begin.
     let anywhere = copied().with(|of| of.sums = behind(of.sums.len));
     starts(whole(anywhere, pitched(6, 8)));
+    let copied_anywhere = odd().with(|of| of.b = behind(48));
+    refused(whole(copied_anywhere, pitched(6, 8)), "b.is_aligned");
     let narrow = odd().with(|of| of.b = memory(24));
     refused(whole(narrow, pitched(6, 4)), "cols <= pitch");
     for (shape, rule) in wrong_shapes(&policy) {
