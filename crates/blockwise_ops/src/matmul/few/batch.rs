@@ -27,7 +27,7 @@ struct Rates {
 
 const fn rates(division: Division, bytes: usize) -> Rates {
     let (launch, slices, block, element, load, moved) = match (division, bytes) {
-        (Division::Thin { .. }, 4) => (5930.0, 0.0, 64.4, 5.08, 80.7, 1.46e-4),
+        (Division::Thin { .. }, 4) => (4820.0, 0.0, 101.0, 2.81, 59.5, 1.25e-4),
         (Division::Thin { .. }, _) => (4150.0, 0.0, 116.0, 3.76, 117.0, 1.6e-4),
         (Division::Rows, _) => (6810.0, 981.0, 1053.0, 0.422, 13.9, 1.08e-4),
         (Division::Columns { .. }, 4) => (4470.0, 2120.0, 379.0, 5.77, 109.0, 1.2e-4),
