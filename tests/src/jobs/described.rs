@@ -185,6 +185,10 @@ fn of_case(
         Parts::Panels => launches::of_variant(device, of, &name, &posed, &options, &shapes),
         _ => Vec::from_iter(of_problem(device, of, name, &posed, &options, &shapes)),
     };
+    if case.ahead > 0 {
+        let bytes = case.ahead * ty.bytes();
+        jobs = jobs.into_iter().map(|job| job.later(bytes)).collect();
+    }
     if case.spare {
         let more = match of.operands[0].rank {
             // Slices lie along z, and y has a block for each product.

@@ -100,6 +100,30 @@ impl Job {
         }
     }
 
+    /// The same with this many more bytes ahead of each operand.
+    #[must_use]
+    pub fn later(self, bytes: usize) -> Self {
+        let ahead = |own: Vec<u8>| [vec![u8::MAX; bytes], own].concat();
+        let (more, judge) = (bytes as u64, self.judge);
+        let later = |parameter| match parameter {
+            Parameter::Input(input, from) => Parameter::Input(input, from + more),
+            Parameter::Output(from) => Parameter::Output(from + more),
+            other => other,
+        };
+        Self {
+            case: format!("{}, {bytes} bytes later", self.case),
+            inputs: self.inputs.into_iter().map(ahead).collect(),
+            output_bytes: self.output_bytes + bytes,
+            start: ahead(self.start),
+            parameters: self.parameters.into_iter().map(later).collect(),
+            judge: Arc::new(move |output| match output.split_at_checked(bytes) {
+                Some((ahead, own)) if ahead.iter().all(|&byte| byte == u8::MAX) => judge(own),
+                _ => Err("wrote ahead of the output".into()),
+            }),
+            ..self
+        }
+    }
+
     /// Adds a parameter `&[T]`.
     #[must_use]
     pub fn slice<T: Pod>(self, values: &[T]) -> Self {

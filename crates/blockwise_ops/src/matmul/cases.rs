@@ -1,5 +1,7 @@
 //! Sizes around the tiles, for the detectors.
 
+use kernels::matmul::slices::Cut;
+
 use crate::operation::Case;
 
 /// The kernels of one launch.
@@ -25,6 +27,11 @@ const fn runs(sizes: &'static [usize], wide: usize) -> Case {
         .instance(NARROW[(wide > 8) as usize])
 }
 pub(super) const NARROW: [u8; 2] = [38, 39];
+
+/// In these tiles of `sliced`.
+const fn tiles(sizes: &'static [usize], cut: Cut) -> Case {
+    Case::of(sizes).by(&["sliced"]).instance(cut as u8)
+}
 
 pub(super) static CASES: &[Case] = &[
     Case::of(&[33, 40, 18]).by(WHOLE).capped(1),
@@ -52,6 +59,21 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[64, 40, 12]).by(IN_SLICES).counting(7),
     Case::of(&[3, 0, 12]).by(IN_SLICES).counting(2),
     Case::of(&[64, 0, 12]).by(IN_SLICES).counting(2),
+    // Vectors that begin one, two and three elements behind an aligned one: tiles with and without
+    // the turned ones, that are the first of a row or not, whole and partial steps, batches.
+    tiles(&[67, 50, 36], Cut::Square)
+        .counting(1)
+        .behind(1)
+        .capped(1),
+    tiles(&[5, 33, 140], Cut::Square).counting(1).behind(3),
+    tiles(&[65, 16, 32], Cut::Small).counting(1).behind(2),
+    tiles(&[70, 67, 100], Cut::Small).counting(1).behind(3),
+    tiles(&[33, 40, 68], Cut::Flat)
+        .counting(1)
+        .behind(1)
+        .spare(),
+    tiles(&[2, 35, 21, 128], Cut::Flat).counting(1).behind(3),
+    tiles(&[3, 0, 12], Cut::Flat).counting(1).behind(1),
     // Groups of loads of every size, rows of any length, and a grid that strides over rows and
     // slices.
     Case::of(&[19, 2000, 1]).by(IN_SLICES).counting(2).capped(1),

@@ -306,6 +306,8 @@ pub struct Case {
     pub count: u32,
     /// Of a product in slices, the first rows that are in one.
     pub whole: Option<usize>,
+    /// Elements ahead of each operand in its memory, for variants whose contracts allow them.
+    pub ahead: usize,
 }
 
 impl Case {
@@ -322,7 +324,14 @@ impl Case {
             instance: None,
             count: 0,
             whole: None,
+            ahead: 0,
         }
+    }
+
+    /// The same with operands that begin this many elements into their memory.
+    #[must_use]
+    pub const fn behind(self, ahead: usize) -> Self {
+        Self { ahead, ..self }
     }
 
     /// The same by this instance of the variants.
