@@ -71,7 +71,7 @@ pub(super) static CASES: &[Case] = &[
     tiles(&[33, 40, 68], Cut::Flat)
         .counting(1)
         .behind(1)
-        .spare(),
+        .capped(1),
     tiles(&[2, 35, 21, 128], Cut::Flat).counting(1).behind(3),
     tiles(&[3, 0, 12], Cut::Flat).counting(1).behind(1),
     // Groups of loads of every size, rows of any length, and a grid that strides over rows and
