@@ -69,8 +69,8 @@ const fn room_pitch(policy: &Policy) -> usize {
     policy.warp_cols.next_multiple_of(32) + 16
 }
 
-/// Whether rows of C may be rearranged, which [`Tiles::Wide`] has no room for: its rows of C are
-/// aligned vectors.
+/// Whether a stage has room to rearrange rows of C. [`Tiles::Wide`] has none and needs none: its
+/// rows are aligned vectors.
 const fn has_rooms(policy: &Policy) -> bool {
     let warps = policy.threads() / 32;
     warps * LANE_ROWS * room_pitch(policy) <= policy.words()
@@ -169,9 +169,9 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// # Safety
 /// The operands and C have the sizes of their extents, and only one layer of blocks uses C. All
 /// threads of that layer call it; a block has the policy's threads along x and at least its dynamic
-/// shared memory. If the policy moves vectors, rows of B are whole ones; unless they may begin
-/// anywhere, they are aligned to 16 bytes, and those of C too if they are whole vectors. A thread
-/// owns ROWS rows and COLS columns, which are HIGH and WIDE vectors; AHEAD groups of copies are in
+/// shared memory. If the policy moves vectors, B's pitch is a multiple of them, and B is aligned to
+/// 16 bytes, unless it may begin anywhere and its pitch is its columns; so is C, if B may not begin
+/// anywhere and rows of C are whole vectors. A thread owns ROWS rows and COLS columns, which are HIGH and WIDE vectors; AHEAD groups of copies are in
 /// flight besides that of the next step. `results` gives C's address and what the operands have as
 /// `turned`: to keep them takes registers that the sums need.
 #[inline(always)]

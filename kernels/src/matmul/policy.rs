@@ -65,7 +65,7 @@ pub struct Policy {
     /// Elements that one copy from B moves: 1 or [`VECTOR`]. For [`VECTOR`] the columns are a
     /// multiple of it, or B's rows start [`pitch`] elements apart.
     pub vector: usize,
-    /// Whether vectors move wherever B begins; else they begin at multiples of 16 bytes.
+    /// Whether B may begin at any element; else vectors need it aligned to 16 bytes.
     pub anywhere: bool,
     /// Rows of tiles that neighbouring blocks go through column by column, so that blocks that run
     /// concurrently share operands in the L2 cache.

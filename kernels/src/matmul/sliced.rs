@@ -28,7 +28,7 @@ use crate::here::zero_here;
 ///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
 ///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
 ///   `rows · cols` elements, at least one. For an instance that moves vectors, `pitch` is a whole
-///   number of them, and a copy is aligned to 16 bytes.
+///   number of them, and B is aligned to 16 bytes unless `pitch` is `cols`.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The

@@ -6,15 +6,14 @@
 //! so that rows may have any length, or a vector, as the policy says.
 //!
 //! The first tile along the inner extent is the partial one, padded with zeros: all others are
-//! whole, and their copies need no guard. Copies for rows of A and columns of B beyond the matrices
-//! read the last row or columns instead, so that none reads outside; those products are never
-//! stored. Single elements beyond B's columns are zeros, without a read: clamped, many lanes would
+//! whole, and their copies need no guard. Copies beyond A's rows read the last row, and aligned
+//! vectors beyond B's columns the last vector, so that none reads outside; those products are never
+//! stored. Other copies beyond B's columns write zeros without a read: clamped, many lanes would
 //! copy the last element of the row, one after the other.
 //!
 //! If the policy lets B begin anywhere, a row's vectors start at its first aligned one, and the
 //! columns ahead of that (at most three, [`turned`]) come last. So the last vector has the columns
-//! that end the row, then those that begin it; its elements are copied one by one. Vectors beyond
-//! B's columns are zeros.
+//! that end the row, then those that begin it; its elements are copied one by one.
 
 use cuda_std::prelude::*;
 
@@ -41,8 +40,8 @@ pub(super) struct Operands<'a> {
     pub(super) turned: usize,
 }
 
-/// Columns ahead of B's first aligned vector, if it may begin anywhere: column v of the tiles is
-/// column v + `turned` of B and C, modulo their number.
+/// Columns ahead of B's first aligned vector; 0 unless the policy lets B begin anywhere. Column v of
+/// the tiles is column (v + `turned`) mod `cols` of B and C.
 #[inline(always)]
 pub(super) fn turned(policy: &Policy, b: *const f32) -> usize {
     match policy.anywhere {
@@ -54,9 +53,12 @@ pub(super) fn turned(policy: &Policy, b: *const f32) -> usize {
 /// The column of B and C that is column `col` of the tiles.
 #[inline(always)]
 pub(super) fn column(col: usize, turned: usize, cols: usize) -> usize {
-    match col + turned < cols {
-        true => col + turned,
-        false => (col + turned).wrapping_sub(cols),
+    // It may be a column that does not exist, and is then not used.
+    let col = col.wrapping_add(turned);
+    if col < cols {
+        col
+    } else {
+        col.wrapping_sub(cols)
     }
 }
 
@@ -132,9 +134,12 @@ impl<'a> Copies<'a> {
         let Self { policy, of, .. } = self;
         let is_turned = of.turned > 0 && left + col + VECTOR == of.cols;
         let t = thread::thread_idx_x() as usize;
-        let (inner, last) = (t / VECTOR, of.cols.wrapping_sub(VECTOR) + t % VECTOR);
-        let from = inner * of.pitch_b + column(last, of.turned, of.cols);
-        let slot = policy.words_a() + inner * policy.cols + last.wrapping_sub(left);
+        // Of the last vector, which may be none, or in another tile.
+        let (inner, lane) = (t / VECTOR, t % VECTOR);
+        let last = of.cols.wrapping_sub(VECTOR).wrapping_add(lane);
+        let from = (inner * of.pitch_b).wrapping_add(column(last, of.turned, of.cols));
+        let row = policy.words_a() + inner * policy.cols;
+        let slot = row.wrapping_add(last.wrapping_sub(left));
         Self {
             b: self.b.wrapping_add(of.turned),
             b_exists: left + col < of.cols,
@@ -175,10 +180,11 @@ impl<'a> Copies<'a> {
             if i < policy.inner / at_once {
                 let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
                 let inside = exists(self.b_inner + i * at_once);
-                let source = if inside {
-                    b.wrapping_add(i * at_once * of.pitch_b)
-                } else {
-                    of.b.as_ptr()
+                let source = match (inside, policy.anywhere) {
+                    (true, _) => b.wrapping_add(i * at_once * of.pitch_b),
+                    // Aligned, which B may not be; it is not read.
+                    (false, true) => core::ptr::null(),
+                    (false, false) => of.b.as_ptr(),
                 };
                 // SAFETY: inside B, or not read.
                 unsafe {

@@ -59,8 +59,8 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[64, 40, 12]).by(IN_SLICES).counting(7),
     Case::of(&[3, 0, 12]).by(IN_SLICES).counting(2),
     Case::of(&[64, 0, 12]).by(IN_SLICES).counting(2),
-    // Vectors that begin one, two and three elements behind an aligned one: tiles with and without
-    // the turned ones, that are the first of a row or not, whole and partial steps, batches.
+    // B and C one to three elements behind an aligned address: tiles with and without the turned
+    // vector, which may be a tile's only one; whole and partial steps, batches.
     tiles(&[67, 50, 36], Cut::Square)
         .counting(1)
         .behind(1)

@@ -259,8 +259,8 @@ fn within(cut: Cut, layers: usize, device: &DeviceProperties) -> Cut {
     }
 }
 
-/// The fastest of these cuts and numbers of slices, and its nanoseconds. The operands move 16 bytes
-/// at a time or not, and are aligned to them or not.
+/// The fastest of these cuts and numbers of slices, and its nanoseconds. `vectors`: rows are whole
+/// vectors, which pay; `aligned`: B and C begin at multiples of 16 bytes.
 fn fastest_of(
     (of, batch): ([usize; 3], usize),
     bytes: usize,

@@ -199,7 +199,7 @@ pub(super) fn pays(problem: &Problem, device: &DeviceProperties) -> bool {
         return false;
     }
     if by_narrow(of, 1, bytes, device.multiprocessors_to_fill() as usize) {
-        return cols <= EIGHT || inner > SHORT_OF_MANY || rows >= MANY_ROWS;
+        return cols <= EIGHT || inner > SHORT_OF_MANY || rows > MANY_ROWS;
     }
     if by_columns {
         // With shorter rows of A, most lanes have nothing to do. With more than eight columns, many
@@ -283,7 +283,7 @@ const SOME_ROWS: usize = 1000;
 const TINY_COLS: usize = 512;
 /// Up to this inner extent `tiled` is faster for nine to sixteen columns of f32: 11,201 × 24 × 16
 /// takes it 6.4 µs ([`narrow`] 7.7), 11,201 × 40 × 12 7.7 (8.8), 3000 × 20 × 16 5.1 (6.0), but 5000 ×
-/// 60 × 16 7.4 (7.2), 20,000 × 24 × 8 7.9 (7.2).
+/// 60 × 16 7.4 (7.2), 20,000 × 24 × 8 7.9 (7.2). Up to MANY_ROWS rows: more were not measured.
 const SHORT_OF_MANY: usize = 40;
 /// By rows: the inner extent up to which other kernels are faster, for five to EIGHT rows, with few
 /// and with many columns: 8 × 80 × 128 takes 10.1 µs (`tiled` 7.5), 8 × 104 × 12,920 8.3 (`sliced`

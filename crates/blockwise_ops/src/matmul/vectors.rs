@@ -6,11 +6,13 @@ use kernels::matmul::slices::Cut;
 use super::{MMA, SLICED, extents};
 use crate::operation::{Problem, Variant};
 
-/// Whether an instance that moves 16 bytes at a time can compute the product and pays.
+/// Whether an instance that moves 16 bytes at a time can compute the product and pays; of
+/// [`sliced`](kernels::matmul::sliced), if its tiles [`fit`].
 ///
 /// 16-byte copies bypass the L1 cache, and tiles of 128 × 64 read the last columns in place of those
-/// beyond the matrix. If most columns are beyond it, all blocks wait for one line of the L2 cache:
-/// f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
+/// beyond the matrix; all tiles did when this was measured. If most columns are beyond it, all
+/// blocks wait for one line of the L2 cache: f32 16547 × 237 × 4 takes 55 µs, where 15 were
+/// predicted.
 pub(super) fn vectors(
     kernel: &Variant,
     [_, inner, cols]: [usize; 3],
@@ -27,8 +29,7 @@ pub(super) fn vectors(
     }
 }
 
-/// Whether these tiles move vectors, if the others do; B and C begin at multiples of 16 bytes or
-/// not.
+/// Whether these tiles can move vectors, if B and C begin at multiples of 16 bytes, or not.
 pub(super) fn fit(cut: Cut, [b, c]: [bool; 2], cols: usize) -> bool {
     // Rows of C that are no whole vectors are stored by elements, wherever they begin.
     cut.policy(true).anywhere || b && (c || !cols.is_multiple_of(VECTOR))
