@@ -366,16 +366,16 @@ pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
 macro_rules! copy {
     (
         $cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident
-        $(, $exists:ident $set:literal $at:literal)?
+        $(, $exists:ident)?
     ) => {
         // SAFETY: passed on to the caller.
         unsafe {
             core::arch::asm!(
                 "{{",
                 ".reg .u64 global;",
-                $($set,)?
+                $(concat!(".reg .pred exists; setp.ne.u32 exists, {", stringify!($exists), "}, 0;"),)?
                 "cvta.to.global.u64 global, {source};",
-                concat!($($at,)? "cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
+                concat!($("@", stringify!($exists), " ",)? "cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
                 "}}",
                 slot = in(reg32) $slot,
                 source = in(reg64) $source,
@@ -409,10 +409,7 @@ pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn copy_if(slot: u32, source: *const f32, inside: bool, exists: u32) {
-    copy!(
-        "cg", 16, slot, source, inside,
-        exists ".reg .pred exists; setp.ne.u32 exists, {exists}, 0;" "@exists "
-    );
+    copy!("cg", 16, slot, source, inside, exists);
 }
 
 /// As [`copy`], for one double or two.

@@ -169,10 +169,14 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// # Safety
 /// The operands and C have the sizes of their extents, and only one layer of blocks uses C. All
 /// threads of that layer call it; a block has the policy's threads along x and at least its dynamic
-/// shared memory. If the policy moves vectors, B's pitch is a multiple of them, and B is aligned to
-/// 16 bytes, unless it may begin anywhere and its pitch is its columns; so is C, if B may not begin
-/// anywhere and rows of C are whole vectors. A thread owns ROWS rows and COLS columns, which are HIGH and WIDE vectors; AHEAD groups of copies are in
-/// flight besides that of the next step. `results` gives C's address and what the operands have as
+/// shared memory. If the policy moves vectors:
+/// - B's pitch is a multiple of them. B is aligned to 16 bytes, unless the policy lets it begin
+///   anywhere and the pitch is the columns.
+/// - C is aligned to 16 bytes if its rows are whole vectors, unless the policy lets B begin
+///   anywhere.
+///
+/// A thread owns ROWS rows and COLS columns, which are HIGH and WIDE vectors; AHEAD groups of copies
+/// are in flight besides that of the next step. `results` gives C's address and the operands'
 /// `turned`: to keep them takes registers that the sums need.
 #[inline(always)]
 pub(super) unsafe fn multiply<

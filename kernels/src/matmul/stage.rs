@@ -186,7 +186,7 @@ impl<'a> Copies<'a> {
                     (false, true) => core::ptr::null(),
                     (false, false) => of.b.as_ptr(),
                 };
-                // SAFETY: inside B, or not read.
+                // SAFETY: inside B, or not read; aligned where vectors move.
                 unsafe {
                     let inside = inside & self.b_exists;
                     match policy.anywhere {

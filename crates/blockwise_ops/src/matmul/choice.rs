@@ -28,8 +28,8 @@ const COPIED: f64 = 4000.0;
 const WORTH: f64 = 0.97;
 /// Copies of both operands, for one slice in tiles of 128 × 64, are not made if the model has other
 /// tiles and slices of a copy of B below this fraction of their time: the last wave of few tiles
-/// leaves most multiprocessors idle. 541 × 9903 × 6754 has 530 tiles and takes 2353 µs in copies of both (cuBLAS 1622); the model has 2454 for it,
-/// and 1615 for three slices of 64 × 64, which were not timed.
+/// leaves most multiprocessors idle. 541 × 9903 × 6754 has 530 tiles and takes 2353 µs in copies of
+/// both (the model has 2454; cuBLAS 1622), but 1708 in three slices of 64 × 64 (1615).
 const WORTH_SLICES: f64 = 0.85;
 /// A batch is cut into several slices only if the model's time for them is below this fraction of
 /// its time for one: 5 of 128 × 384 × 2176 take 40.3 µs in one slice, 46.2 in two.
@@ -200,7 +200,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
         Some(slices) => slices..=slices,
         None => 1..=longest(inner, MOST_SLICES),
     };
-    let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    let vectors = vectors(&SLICED, of, bytes, pitch);
     let aligned = task.aligned || *task.variant == SLICED_COPY;
     let vectors = [vectors, aligned];
     fastest_of((of, batch), bytes, cuts, slices, vectors, device).1
@@ -220,7 +220,7 @@ const SLICED_FROM: usize = 192;
 /// Whether a copy of B in vectors makes `sliced` faster, if that is the kernel.
 fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProperties) -> bool {
     let [_, inner, cols] = of;
-    let with = |pitch| vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    let with = |pitch| vectors(&SLICED, of, bytes, pitch);
     if *kernel != SLICED || with(cols) || !with(PACK) {
         return false;
     }
@@ -240,7 +240,7 @@ fn in_slices(
     pitch: usize,
     device: &DeviceProperties,
 ) -> (f64, Slicing) {
-    let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    let vectors = vectors(&SLICED, of, bytes, pitch);
     fastest_of(
         (of, batch),
         bytes,

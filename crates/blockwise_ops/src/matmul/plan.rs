@@ -93,7 +93,7 @@ pub(super) fn launch(
     let batch = task.problem.extents[3];
     let [rows, inner, cols] = of;
     let kernel = task.variant;
-    let vectors = vectors(kernel, of, bytes, pitch, aligned);
+    let vectors = vectors(kernel, of, bytes, pitch);
     if *kernel == DIRECT {
         return direct::plan(task);
     }
@@ -155,6 +155,7 @@ pub(super) fn launch(
         }
         let asked = task.options.instance;
         let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));
+        let vectors = vectors && aligned == [true; 3];
         let tiles = asked.copied();
         let whole = mma::whole(task, slices);
         let tiles =

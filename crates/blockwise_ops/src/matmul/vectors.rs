@@ -6,8 +6,8 @@ use kernels::matmul::slices::Cut;
 use super::{MMA, SLICED, extents};
 use crate::operation::{Problem, Variant};
 
-/// Whether an instance that moves 16 bytes at a time can compute the product and pays; of
-/// [`sliced`](kernels::matmul::sliced), if its tiles [`fit`].
+/// Whether an instance that moves 16 bytes at a time can compute the product of aligned operands, and
+/// pays. Tiles of [`sliced`](kernels::matmul::sliced) that [`fit`] take others too.
 ///
 /// 16-byte copies bypass the L1 cache, and tiles of 128 × 64 read the last columns in place of those
 /// beyond the matrix; all tiles did when this was measured. If most columns are beyond it, all
@@ -18,12 +18,11 @@ pub(super) fn vectors(
     [_, inner, cols]: [usize; 3],
     bytes: usize,
     pitch: usize,
-    [a, b, c]: [bool; 3],
 ) -> bool {
     let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
     let broad = cols > NARROW_BYTES / bytes;
     if *kernel == MMA {
-        a && b && c && whole(inner) && whole(cols)
+        whole(inner) && whole(cols)
     } else {
         whole(pitch) && broad
     }
@@ -46,6 +45,6 @@ const NARROW_BYTES: usize = 32;
 /// Whether single elements of B move, and 16 bytes of a copy.
 pub(super) fn need_copies(problem: &Problem) -> bool {
     let (of, bytes) = (extents(problem), problem.ty.bytes());
-    let with = |pitch| vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    let with = |pitch| vectors(&SLICED, of, bytes, pitch);
     !with(of[2]) && with(VECTOR)
 }
