@@ -3,24 +3,6 @@
 /// Elements in 16 bytes, the most that a thread moves in one access.
 pub const VECTOR: usize = 4;
 
-/// [`Wide`](Tiles::Wide) tiles are chosen if they keep at least this percentage of the
-/// multiprocessors busy on average, at one tile each; below it [`Tall`](Tiles::Tall) and
-/// [`sliced`](super::sliced) are faster.
-///
-/// Measured on an H200 (driver 580, 2026-11-21), medians of 60: cuBLAS SGEMM's time over the
-/// kernel's:
-///
-/// | product | busy | Wide | Tall |
-/// | --- | --- | --- | --- |
-/// | 1024³ | 24 % | 0.34 | 1.03 |
-/// | 1536³ | 55 % | 0.74 | 0.93 |
-/// | 3072³ | 73 % | 0.85 | 1.09 |
-/// | 1792³ | 74 % | 0.90 | 1.16 |
-/// | 2048³ | 97 % | 1.01 | 0.94 |
-/// | 4096³ | 97 % | 1.01 | 0.97 |
-/// | 8192³ | 97 % | 1.01 | 1.00 |
-pub const WIDE_BUSY: usize = 90;
-
 /// The smallest extent at which copying the operands pays ([`pitched`](super::pitched)), if the
 /// columns are not a multiple of [`VECTOR`].
 ///

@@ -6,10 +6,11 @@
 use std::ops::RangeInclusive;
 
 use blockwise::{DeviceProperties, Type};
-use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK, WIDE_BUSY};
+use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 
 use super::cost::{self, Cost, SHORTEST};
+use super::rates::{self, WIDE, WIDE_POLICY};
 use super::vectors::{fit, lanes, vectors};
 use super::{
     DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY,
@@ -23,17 +24,11 @@ use crate::operation::{Options, Problem, Task, Variant};
 const COPY: f64 = 3200.0;
 const ROW: f64 = 0.8;
 const COPIED: f64 = 4000.0;
-/// A copy of B is made only if the product then takes less than this fraction of the time without
-/// it.
-const WORTH: f64 = 0.97;
-/// Copies of both operands, for one slice in tiles of 128 × 64, are not made if the model has other
-/// tiles and slices of a copy of B below this fraction of their time: the last wave of few tiles
-/// leaves most multiprocessors idle. 541 × 9903 × 6754 has 530 tiles and takes 2353 µs in copies of
-/// both (the model has 2454; cuBLAS 1622), but 1708 in three slices of 64 × 64 (1615).
-const WORTH_SLICES: f64 = 0.85;
-/// A batch is cut into several slices only if the model's time for them is below this fraction of
-/// its time for one: 5 of 128 × 384 × 2176 take 40.3 µs in one slice, 46.2 in two.
-const OF_BATCH: f64 = 0.95;
+/// Copies are made only if the product then takes less than this fraction of the time without them.
+/// In brackets what was measured (H200): a copy of B has 0.968 of it for 2178 × 8712 × 1519 (0.953),
+/// 0.980 for 8191³ (0.978), 0.986 for 4093 × 4099 × 4111 (0.981), but 0.982 for 920 × 2718 × 2053
+/// (1.017), and above it 0.993 for 1909 × 4823 × 1945 (0.999), 1.002 for 2001³ (0.979).
+const WORTH: f64 = 0.987;
 
 /// The fastest method: copies of the operands where they pay, else a kernel, perhaps with a copy of
 /// B. No copies if the caller set any option.
@@ -91,8 +86,8 @@ pub(super) fn fastest_in(
     let multiprocessors = device.multiprocessors_to_fill() as usize;
     let [rows, inner, cols] = of;
     let problem = Problem::new(ty, &[rows, inner, cols, batch]);
-    let vectors = [cols.is_multiple_of(lanes(bytes)); 2];
-    let whole = |cost: Cost| Some(cost.time(of, batch, 1, vectors, multiprocessors));
+    let packs = cols.is_multiple_of(lanes(bytes));
+    let whole = |cost: Cost| Some(cost.time(of, packs, multiprocessors));
     let time = |kernel: &Variant| match kernel {
         _ if batch != 1 && [&NAIVE, &TILED, &REGISTER_TILE].contains(&kernel) => None,
         _ if *kernel == SMALL && batch != 1 => small::time(&problem, device),
@@ -102,9 +97,8 @@ pub(super) fn fastest_in(
         _ if *kernel == TILED => whole(cost::tiled(bytes)),
         _ if *kernel == REGISTER_TILE => whole(cost::register_tile(bytes)),
         _ if *kernel == PIPELINED => {
-            let in_one = batch <= device.max_grid[2] as usize;
-            let wide = in_one && Tiles::Wide.fit(of[2]) && wide_fills(of, batch, device);
-            wide.then(|| whole(cost::WIDE))?
+            let fits = batch <= device.max_grid[2] as usize && Tiles::Wide.fit(of[2]);
+            fits.then(|| wide(of, batch, device))
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
         _ if *kernel == DIRECT => direct::time_of((of, batch), most, device),
@@ -121,17 +115,35 @@ pub(super) fn fastest_in(
     fastest.map(|(_, kernel)| kernel)
 }
 
-/// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
-pub(super) fn wide_fills(
-    [rows, _, cols]: [usize; 3],
-    batch: usize,
+/// Nanoseconds of tiles of [`Tiles::Wide`].
+fn wide(of: [usize; 3], batch: usize, device: &DeviceProperties) -> f64 {
+    let multiprocessors = device.multiprocessors_to_fill() as usize;
+    WIDE.time(&WIDE_POLICY, of, [batch, 1], 1.0, multiprocessors)
+}
+
+/// Whether they are faster than those of [`Tiles::Tall`].
+pub(super) fn wide_is_faster(of: [usize; 3], batch: usize, device: &DeviceProperties) -> bool {
+    let tall = in_tiles((of, batch), Cut::Tall, 1, true, device);
+    wide(of, batch, device) <= tall
+}
+
+/// Nanoseconds of these tiles of `sliced`, with copies of vectors from B or of single elements.
+fn in_tiles(
+    (of, batch): ([usize; 3], usize),
+    cut: Cut,
+    slices: usize,
+    vectors: bool,
     device: &DeviceProperties,
-) -> bool {
-    let at_once = device.multiprocessors_to_fill() as usize;
-    let wide = Tiles::Wide.policy().tiles(rows, cols);
-    let wide = wide.saturating_mul(batch);
-    let most = wide.div_ceil(at_once).saturating_mul(at_once);
-    wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
+) -> f64 {
+    let multiprocessors = device.multiprocessors_to_fill() as usize;
+    let rates = rates::sliced(cut, vectors);
+    rates.time(
+        &cut.policy(vectors),
+        of,
+        [batch, slices],
+        1.0,
+        multiprocessors,
+    )
 }
 
 /// The number of full waves of tiles of [`Tiles::Wide`]; 0 if these tiles do not fit the columns.
@@ -143,26 +155,19 @@ pub(super) fn wide_waves([rows, _, cols]: [usize; 3], device: &DeviceProperties)
     }
 }
 
-/// Whether there are enough tiles for copies of the operands to pay. With copies, 512 × 4099 × 513
-/// takes 2.8 times as long as in slices, 1500 × 1501 × 1502, which has 288 tiles, 219 µs instead of
-/// 193, and 2047 × 2049 × 2051 418 instead of 472 (H100).
-fn fills_without_slices([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> bool {
-    let tiles = Tiles::Ragged.policy().tiles(rows, cols);
-    tiles >= 3 * device.multiprocessors_to_fill() as usize
-}
-
 /// Whether a product that may use memory is computed from copies of its operands.
 pub(super) fn is_pitched(problem: &Problem, device: &DeviceProperties) -> bool {
-    pitched_pays(problem) && fills_without_slices(extents(problem), device) && {
-        // Both read a copy of B; C's rows are no whole packs.
-        let (of, multiprocessors) = (extents(problem), device.multiprocessors_to_fill() as usize);
-        let whole = cost::sliced(Cut::Tall).time(of, 1, 1, [true, false], multiprocessors);
-        let (other, _) = in_slices(of, 1, problem.ty.bytes(), MOST_SLICES, PACK, device);
-        other >= WORTH_SLICES * whole
+    pitched_pays(problem) && {
+        let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+        let copied = copies(&[[rows, inner], [inner, cols]], bytes)
+            + in_tiles((of, 1), Cut::Tall, 1, true, device);
+        let other = |pitch| in_slices(of, 1, bytes, MOST_SLICES, pitch, device).0;
+        let of_b = copies(&[[inner, cols]], bytes) + other(PACK);
+        copied < WORTH * other(cols).min(of_b)
     }
 }
 
-/// Whether copies of the operands pay, if there are enough tiles.
+/// Whether copies of the operands may pay.
 pub(super) fn pitched_pays(problem: &Problem) -> bool {
     let of = extents(problem);
     problem.ty == Type::F32
@@ -225,10 +230,16 @@ fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProp
         return false;
     }
     let fastest = |pitch| in_slices(of, 1, bytes, MOST_SLICES, pitch, device).0;
-    let (single, copied) = (fastest(cols), fastest(PACK));
-    let (inner, cols) = (inner as f64, cols as f64);
-    let moved = 2.0 * bytes as f64 * inner * cols;
-    copied + COPY + ROW * inner + moved / COPIED < WORTH * single
+    fastest(PACK) + copies(&[[inner, cols]], bytes) < WORTH * fastest(cols)
+}
+
+/// Nanoseconds of the launches that copy these matrices.
+fn copies(matrices: &[[usize; 2]], bytes: usize) -> f64 {
+    let all = matrices.iter().map(|&[rows, cols]| {
+        let moved = 2.0 * bytes as f64 * rows as f64 * cols as f64;
+        COPY + ROW * rows as f64 + moved / COPIED
+    });
+    all.sum()
 }
 
 /// The nanoseconds of `sliced` in the fastest slices, at most `most`, if rows of B have this pitch.
@@ -269,19 +280,13 @@ fn fastest_of(
     [vectors, aligned]: [bool; 2],
     device: &DeviceProperties,
 ) -> (f64, Slicing) {
-    let multiprocessors = device.multiprocessors_to_fill() as usize;
     let all = cuts.iter().flat_map(|&cut| {
         slices.clone().map(move |slices| {
             let cut = within(cut, slices.saturating_mul(batch), device);
-            let cost = cost::sliced(cut);
             let vectors = vectors && fit(cut, [aligned; 2], of[2]);
-            let stores = vectors && of[2].is_multiple_of(lanes(bytes));
-            let multiplied = cost.time(of, batch, slices, [vectors, stores], multiprocessors);
+            let multiplied = in_tiles((of, batch), cut, slices, vectors, device);
             let time = multiplied + cost::fold(of, batch, slices, bytes, multiplied, device);
-            let worth = match (batch, slices) {
-                (0 | 1, _) | (_, 1) => 1.0,
-                _ => OF_BATCH,
-            };
+            let worth = if slices == 1 { 1.0 } else { cost::WORTH };
             (time / worth, Slicing { cut, slices })
         })
     });

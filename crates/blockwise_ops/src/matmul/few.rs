@@ -11,6 +11,7 @@ use crate::by_width::by_width;
 use crate::operation::{Problem, Task};
 
 mod batch;
+mod of_thin;
 pub(super) use batch::time;
 
 /// How threads divide the inner extent: with the slices, it decides the order of a sum.
@@ -257,7 +258,10 @@ pub(super) fn fastest(
     let is_between = is_wide && is_packed && !is_long(inner, cols.saturating_mul(bytes));
     let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_between;
     if rows <= thin::MOST_ROWS && !by_rows {
-        return rows_thin(of, batch, bytes, at_once);
+        return match batch {
+            1 => rows_thin(of, bytes, at_once),
+            _ => of_thin::fastest(of, batch, bytes, at_once).1,
+        };
     }
     let groups = cols.div_ceil(few_rows::columns::<f32>(is_packed));
     let groups = groups.saturating_mul(batch);
@@ -335,13 +339,18 @@ fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bo
 /// 7.8), 17,240 × 304 × 16 18.9 (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 ×
 /// 1000 × 8 11.9 (`few_cols` 8.5).
 fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize, at_once: usize) -> bool {
-    let is_high = rows > narrow::HIGH / 2 && rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once;
+    let is_high = rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once
+        || batch == 1 && inner >= LONG_OF_NARROW && rows.saturating_mul(inner) >= A_OF_NARROW;
+    let is_high = rows > narrow::HIGH / 2 && is_high;
     let is_narrow = (NARROWEST..=most_cols(4)).contains(&cols);
     bytes == 4 && is_narrow && is_high && inner > SHORT_OF_NARROW
 }
 /// The fewest rows of all products, for each multiprocessor.
 const ROWS_OF_EACH: usize = 22;
 const NARROWEST: usize = 3;
+/// Of fewer rows, the shortest sums and the least elements of A: slices then have blocks enough.
+const LONG_OF_NARROW: usize = 4096;
+const A_OF_NARROW: usize = 1 << 24;
 /// [`short`](super::short) has inner extents up to this.
 const SHORT_OF_NARROW: usize = short::DEEPEST;
 
@@ -360,45 +369,36 @@ fn in_runs([rows, inner, cols]: [usize; 3], batch: usize, at_once: usize) -> (Di
 /// The fewest elements of such a slice.
 const NARROW_SLICE: usize = 256;
 
-/// One to four rows.
-fn rows_thin(
-    [_, inner, cols]: [usize; 3],
-    batch: usize,
-    bytes: usize,
-    at_once: usize,
-) -> (Division, usize) {
+/// One to four rows of a single product.
+fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
     // Threads that share a row of B, each with a pack; one more if rows may begin anywhere.
     let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
     let narrow = if packs { 2 } else { 4 };
-    let is_long = is_long(inner, cols.saturating_mul(bytes));
-    let wide = match batch {
-        1 if inner > 128 && (is_long || !packs) => 32,
+    let of_row = cols.saturating_mul(bytes);
+    let is_long = is_long(inner, of_row);
+    let wide = if inner > 128 && (is_long || !packs) {
+        32
+    } else if (inner > 32 || !packs) && cols >= 8192 {
         // 4 × 128 × 10,368: 8.7 µs with 32 threads a row of B, 10.2 with eight.
-        1 if (inner > 32 || !packs) && cols >= 8192 => 32,
-        _ if packs => 8,
-        _ => 16,
+        32
+    } else if packs {
+        8
+    } else {
+        16
     };
-    // A group has columns of one product.
     let wide = all.clamp(narrow, wide).next_power_of_two();
     let groups_of = |shared: usize| {
         let across = shared * lanes(bytes);
         let each = by_width!(bytes, T => anywhere::columns::<T>(across, packs));
-        cols.div_ceil(each).saturating_mul(batch)
+        cols.div_ceil(each)
     };
     let with = |lanes: usize, threads: u32, slices: usize| {
         let slices = slices.clamp(1, MOST_SLICES);
         (Division::Thin { lanes, threads }, slices)
     };
     let least = 32.max(wide * lanes(bytes));
-    let (groups, all_cols) = (groups_of(wide), cols.saturating_mul(batch));
-    let of_row = all_cols.saturating_mul(bytes);
-    if batch != 1 && groups > 2 * at_once {
-        // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
-        // groups of 32 threads, 27.8 of 256.
-        let threads = if inner <= 512 { 32 } else { 64 };
-        return with(wide, (threads as usize).max(least) as u32, 1);
-    }
+    let groups = groups_of(wide);
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
         let down = inner.div_ceil(4) * wide;

@@ -13,6 +13,7 @@ mod mma;
 mod parts;
 mod pitched;
 mod plan;
+mod rates;
 mod reference;
 mod short;
 mod slices;

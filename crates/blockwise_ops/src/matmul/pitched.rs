@@ -109,15 +109,16 @@ mod tests {
     }
 
     #[test]
-    fn it_is_not_taken_where_its_last_wave_is_mostly_idle() {
-        for (of, taken) in [
-            ([541, 9903, 6754], false),
-            ([944, 15_282, 4257], false),
-            ([4093, 4099, 4111], true),
-            ([18_945, 776, 2205], true),
+    fn copies_of_b_alone_or_none_are_faster() {
+        for of in [
+            [541, 9903, 6754],
+            [944, 15_282, 4257],
+            [1909, 4823, 1945],
+            [2178, 8712, 1519],
+            [4093, 4099, 4111],
         ] {
             let problem = Problem::new(Type::F32, &of);
-            assert_eq!(choice::is_pitched(&problem, &h200()), taken, "{of:?}");
+            assert!(!choice::is_pitched(&problem, &h200()), "{of:?}");
         }
     }
 

@@ -230,7 +230,7 @@ pub(super) fn tiles(
     }
     if !Tiles::Wide.fit(of[2]) {
         Tiles::Ragged
-    } else if in_one && choice::wide_fills(of, batch, device) {
+    } else if in_one && choice::wide_is_faster(of, batch, device) {
         Tiles::Wide
     } else {
         Tiles::Tall

@@ -219,10 +219,10 @@ fn panels_have_the_tiles_of_all_of_them_together() {
         let [whole, panel] = [[2000, 16384, 16384], [1000, 16384, 256]];
         assert_eq!(launched(Type::F64, whole, panel, place).1, 1);
     }
-    // Copies of a part that is alone.
+    // A copy of B for a part that is alone.
     let [whole, part] = [[4093, 4099, 4111], [2047, 4099, 4111]];
     let copied = launched(Type::F32, whole, part, Place::Alone);
-    assert_eq!(copied, ("matmul_sliced_tall_f32", 1));
+    assert_eq!(copied, ("matmul_sliced_square_f32", 1));
 }
 
 #[test]

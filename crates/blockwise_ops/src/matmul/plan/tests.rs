@@ -69,8 +69,8 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!(doubles.kernel, "matmul_mma_square_f64");
     assert_eq!((doubles.grid, doubles.block), ([288, 1, 1], [128, 1, 1]));
     let doubles = chosen(Type::F64, [2048, 51, 2048]);
-    assert_eq!(doubles.kernel, "matmul_mma_tallragged_f64");
-    assert_eq!((doubles.grid, doubles.block), ([512, 1, 1], [128, 1, 1]));
+    assert_eq!(doubles.kernel, "matmul_mma_squareragged_f64");
+    assert_eq!((doubles.grid, doubles.block), ([1024, 1, 1], [128, 1, 1]));
     let row = chosen(Type::F64, [1, 200, 1000]);
     assert_eq!(row.kernel, "matmul_thin_f64");
     assert_eq!((row.grid, row.block), ([250, 1, 1], [256, 1, 1]));
@@ -86,7 +86,7 @@ fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
 }
 
-/// A caller that provides memory gets slices, a copy of B, or copies of both operands.
+/// A caller that provides memory gets slices, or a copy of B.
 #[test]
 fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
     let chosen = |of| {
@@ -95,10 +95,15 @@ fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
         (plan.kernel, plan.grid[2])
     };
     assert_eq!(chosen([512; 3]), ("matmul_sliced_flat_f32", 2));
-    assert_eq!(chosen([13_125, 694, 131]).0, "matmul_sliced_small_f32");
-    assert_eq!(chosen([1500, 1501, 1502]).0, "matmul_sliced_tallragged_f32");
-    let pitched = "matmul_sliced_tall_f32";
-    assert_eq!(chosen([4093, 4099, 4111]), (pitched, 1));
+    for of in [[20_000, 1500, 255], [4093, 4099, 4111]] {
+        assert_eq!(chosen(of).0, "matmul_sliced_square_f32");
+    }
+    for (of, kernel) in [
+        ([13_125, 694, 131], "matmul_sliced_smallragged_f32"),
+        ([1500, 1501, 1502], "matmul_sliced_tallragged_f32"),
+    ] {
+        assert_eq!(chosen(of).0, kernel);
+    }
 }
 
 #[test]
@@ -108,7 +113,7 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
             instance: tiles.map(|tiles| tiles as u8),
             ..Options::of(&PIPELINED)
         };
-        let plan = launched(Type::F32, [rows, 5, cols], &options);
+        let plan = launched(Type::F32, [rows, 512, cols], &options);
         plan.expect("allowed").expect("outputs")
     };
     let asked = planned(Some(Tiles::Ragged), 300, 128);
@@ -119,10 +124,10 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
         let odd = planned(tiles, 4096, 4097);
         assert_eq!(odd.kernel, "matmul_sliced_tallragged_f32");
     }
-    // 128, 118 and 133 tiles for 132 multiprocessors.
+    // 128, 32 and 133 tiles of 128 x 256 for 132 multiprocessors.
     for (rows, cols, kernel) in [
         (2048, 2048, "matmul_pipelined_f32"),
-        (128, 118 * 256, "matmul_sliced_tall_f32"),
+        (1024, 1024, "matmul_sliced_tall_f32"),
         (128, 133 * 256, "matmul_sliced_tall_f32"),
     ] {
         assert_eq!(planned(None, rows, cols).kernel, kernel, "{rows} x {cols}");

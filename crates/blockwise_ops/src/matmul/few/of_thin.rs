@@ -1,0 +1,136 @@
+//! How batches of products of one to four rows are divided in [`thin`](kernels::matmul::thin), and
+//! how long they take.
+
+use kernels::matmul::slices::slice_len;
+
+use super::super::cost::WORTH;
+use super::super::vectors::lanes;
+use super::{Division, LANES, THREADS};
+
+/// Numbers of slices, the fewest elements of a slice, the fewest threads of its groups, and the most
+/// groups for each multiprocessor.
+const SLICES: [usize; 4] = [1, 2, 3, 4];
+const SHORTEST: usize = 64;
+const THREADS_OF_SLICES: u32 = 128;
+const GROUPS_OF_SLICES: usize = 16;
+
+/// Threads of a multiprocessor, by their registers.
+const RESIDENT: usize = 512;
+const WARP: f64 = 32.0;
+
+/// The fastest division, its slices, and its nanoseconds.
+pub(super) fn fastest(
+    of: [usize; 3],
+    batch: usize,
+    bytes: usize,
+    at_once: usize,
+) -> (f64, (Division, usize)) {
+    let [_, inner, cols] = of;
+    let least = match cols.is_multiple_of(lanes(bytes)) {
+        true => LANES[0],
+        false => LANES[1],
+    };
+    let mut fastest = (
+        f64::INFINITY,
+        (
+            Division::Thin {
+                lanes: least,
+                threads: THREADS[0],
+            },
+            1,
+        ),
+    );
+    for lanes in LANES.into_iter().filter(|&lanes| lanes >= least) {
+        for threads in THREADS {
+            let division = Division::Thin { lanes, threads };
+            if !division.fits(of, bytes) {
+                continue;
+            }
+            let groups = division.launch(of, bytes, [true; 2]).groups;
+            for slices in SLICES {
+                let all = groups.saturating_mul(batch).saturating_mul(slices);
+                let fits = inner / slices >= SHORTEST
+                    && threads >= THREADS_OF_SLICES
+                    && all <= GROUPS_OF_SLICES * at_once;
+                if slices > 1 && !fits {
+                    break;
+                }
+                let worth = if slices == 1 { 1.0 } else { WORTH };
+                let time = time(of, batch, bytes, [lanes, threads as usize, slices], at_once);
+                if time / worth < fastest.0 {
+                    fastest = (time / worth, (division, slices));
+                }
+            }
+        }
+    }
+    fastest
+}
+
+/// Nanoseconds: the start of each wave of blocks and the latency of its rounds of loads, what warps
+/// issue, B from memory, and the slices. A fit to the launches of 571 products and 628 batches of
+/// f64 in all divisions, on an H200 (docs/log/2026-11-30-choices.md): half of them take within 6 % of
+/// it, nine in ten within 19. f32 moves as many bytes a load; it was not fitted.
+fn time(
+    of @ [rows, inner, cols]: [usize; 3],
+    batch: usize,
+    bytes: usize,
+    [shared, threads, slices]: [usize; 3],
+    at_once: usize,
+) -> f64 {
+    let division = Division::Thin {
+        lanes: shared,
+        threads: threads as u32,
+    };
+    let few = division.launch(of, bytes, [true; 2]);
+    let high = few.high(batch, slices) as usize;
+    let blocks = few.groups.div_ceil(high).saturating_mul(batch);
+    let each = blocks.saturating_mul(slices).div_ceil(at_once);
+    let waves = each.div_ceil((RESIDENT / (threads * high)).max(1)) as f64;
+    let len = match slices {
+        1 => inner,
+        _ => slice_len(inner, slices),
+    };
+    let loads = len.div_ceil((threads / shared).max(1));
+    // As the kernel's: loads of a thread in flight.
+    let in_flight = match rows {
+        0 | 1 => 6,
+        2 => 4,
+        _ => lanes(bytes),
+    };
+    let warps = (each * threads * high) as f64 / WARP;
+    let of_b = (batch * bytes) as f64 * inner as f64 * cols as f64;
+    let sums = (batch * bytes) as f64 * rows as f64 * cols as f64;
+    let of_slices = match slices {
+        1 => 0.0,
+        _ => 1634.0 + 0.0051 * slices as f64 * sums,
+    };
+    3082.0
+        + waves * (1052.0 + 538.0 * loads.div_ceil(in_flight) as f64)
+        + warps * (55.6 + 1.93 * loads as f64)
+        + 1.32e-4 * of_b
+        + of_slices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Batches of f64, and the fastest of all divisions that were measured.
+    #[test]
+    fn divisions_are_the_fastest_that_were_measured() {
+        for (batch, of, [lanes, threads, slices]) in [
+            (56, [3, 10_351, 201], [16, 512, 1]),
+            (255, [2, 93, 9705], [32, 64, 1]),
+            (39, [1, 2432, 256], [32, 128, 3]),
+            (4097, [2, 32, 8], [4, 32, 1]),
+            (18, [1, 1152, 5376], [8, 32, 1]),
+            (3, [2, 7399, 19], [4, 512, 4]),
+            (118, [3, 2432, 8], [2, 256, 1]),
+        ] {
+            let (_, division) = fastest(of, batch, 8, 132);
+            let threads = threads as u32;
+            let expected = (Division::Thin { lanes, threads }, slices);
+            assert_eq!(division, expected, "{batch} of {of:?}");
+        }
+    }
+}
