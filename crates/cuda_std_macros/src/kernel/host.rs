@@ -118,7 +118,7 @@ impl Names<'_> {
                 quote! { #core::option::Option::is_some(&#tree) }
             }
             // In a function of its own: the user's expression may `return`.
-            Tree::Host(expression, _) => {
+            Tree::Host(expression) => {
                 let expression = expression.to_token_stream();
                 let (words, expression) = (self.words(&expression), self.resolved(&expression));
                 let holds = variable("holds");

@@ -292,8 +292,7 @@ impl Reader<'_> {
 }
 
 fn host(expression: &Expr) -> Tree {
-    let text = tokens::expression(expression.to_token_stream());
-    Tree::Host(expression.clone(), text)
+    Tree::Host(expression.clone())
 }
 
 fn constant(expression: &Expr) -> Option<Tree> {

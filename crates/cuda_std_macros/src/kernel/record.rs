@@ -154,7 +154,8 @@ impl Kernel<'_> {
             .unwrap_or(usize::MAX)
     }
 
-    /// The bytes and the alignment of an element, a value or a static array.
+    /// The bytes and the alignment of an element or a value whose type has no plain name, and of a
+    /// static array.
     fn layout(&self, parts: &mut Parts, name: &str, kind: &Kind<'_>, ty: &Type) {
         let (path, core) = (self.path(), &self.core);
         let name = name.trim_start_matches("r#");
@@ -182,10 +183,21 @@ impl Kernel<'_> {
             }
         };
         let of = self.without_lifetimes(of);
-        parts.text(&format!("\n{word} {name} "));
-        parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::size_of::<#of>() }>::TEXT });
-        parts.text("/");
-        parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::align_of::<#of>() }>::TEXT });
+        let texts = [
+            format!("\n{word} {name} ").to_token_stream(),
+            quote! { #path::launch::Decimal::<{ #core::mem::size_of::<#of>() }>::TEXT },
+            quote! { "/" },
+            quote! { #path::launch::Decimal::<{ #core::mem::align_of::<#of>() }>::TEXT },
+        ];
+        for text in texts {
+            // A plain type's name in the signature says its layout.
+            parts.tokens(match word {
+                "type" => quote! {
+                    #path::launch::otherwise(#path::launch::NameOf::<#of>::NAME, false, #text)
+                },
+                _ => text,
+            });
+        }
     }
 
     /// The type arguments that determine which elements of an output a thread owns.
@@ -267,7 +279,10 @@ impl Kernel<'_> {
             }
             Tree::Multiple(both, _) => node("is_multiple_of", both),
             Tree::IsSome(tree) => node("is_some", std::slice::from_ref(tree)),
-            Tree::Host(_, text) => parts.text(&format!("(host {})", quoted(text))),
+            Tree::Host(expression) => {
+                let condition = hash(expression.to_token_stream());
+                parts.text(&format!("(host {condition:016x})"));
+            }
         }
     }
 
@@ -357,7 +372,7 @@ fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-/// Tells definitions apart: a hash of all words, numbers and punctuation, without their positions.
+/// Tells definitions and conditions apart: a hash of all words, numbers and punctuation, without their positions.
 fn hash(tokens: TokenStream) -> u64 {
     // FNV-1a.
     fn add(hash: &mut u64, text: &str) {

@@ -44,7 +44,7 @@ pub(super) enum Tree {
     Multiple([Box<Tree>; 2], Span),
     IsSome(Box<Tree>),
     /// Outside the grammar.
-    Host(Expr, String),
+    Host(Expr),
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -143,7 +143,7 @@ impl Tree {
     /// The parts that only the host evaluates.
     pub(super) fn hosts(&self) -> Vec<&Expr> {
         match self {
-            Tree::Host(expression, _) => vec![expression],
+            Tree::Host(expression) => vec![expression],
             Tree::And(both) => both.iter().flat_map(|tree| tree.hosts()).collect(),
             _ => Vec::new(),
         }

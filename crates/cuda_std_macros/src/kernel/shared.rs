@@ -69,7 +69,7 @@ impl Kernel<'_> {
             let pointers = self.pointers_in(length);
             let names = self.names(shape);
             let (words, computed) = match length {
-                Tree::Host(length, _) => {
+                Tree::Host(length) => {
                     let length = checked(length, core).to_token_stream();
                     (names.words(&length), names.resolved(&length))
                 }

@@ -17,13 +17,13 @@ use super::Plain;
 /// line      = "kernel" ("safe" | "unsafe") HASH     of the definition's words, 16 hex digits
 ///           | "bounds" THREADS BLOCKS               max_threads and min_blocks
 ///           | "starts early"                        it waits for the launch before it by itself
-///           | "type" NAME BYTES "/" ALIGNMENT       of a parameter's element or value
+///           | "type" NAME BYTES "/" ALIGNMENT       of a parameter's element or value, if not plain
 ///           | "array" NAME BYTES "/" ALIGNMENT      of a static shared array
 ///           | "map" NAME { " " WORD }               which elements of an output a thread has
 ///           | "implied" condition                   what the types ask of the launch's shape
 ///           | "require" condition                   in the order of the source
 ///           | "length" PARAMETER number             of a dynamic shared array
-/// condition = "(host " STRING ")"                   at the top and below "&&" there, nowhere else
+/// condition = "(host " HASH ")"                     at the top and below "&&" there, nowhere else
 ///           | "(" ("&&" | "||") condition condition ")" | "(! " condition ")"
 ///           | "(" ("==" | "!=" | "<" | "<=" | ">" | ">=") number number ")"
 ///           | "(" ("==" | "!=") option option ")" | "(is_some " option ")"
@@ -46,7 +46,8 @@ use super::Plain;
 /// of C, each field begins where the one before it ends.
 ///
 /// A `host` condition calls something that the record cannot describe, such as a function of the
-/// user's. The host checks it; neither the optimiser nor a proof may assume it.
+/// user's. The host checks it; neither the optimiser nor a proof may assume it. HASH is that of the
+/// condition's words.
 pub const RECORD_SUFFIX: &str = "__signature";
 
 /// The bytes of all parts.
