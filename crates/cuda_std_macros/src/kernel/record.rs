@@ -102,7 +102,10 @@ impl Kernel<'_> {
         }
         let ItemFn { sig, block, .. } = self.function;
         let safety = if self.is_safe() { "safe" } else { "unsafe" };
-        let definition = hash(quote! { #sig #block });
+        let trees = self.rules.iter();
+        let trees = trees.chain(self.lengths.iter().map(|length| &length.length));
+        let hosts = trees.flat_map(|tree| tree.hosts());
+        let definition = hash(quote! { #sig #block #(#hosts)* });
         parts.text(&format!("\nkernel {safety} {definition:016x}"));
         if let (Some(threads), Some(blocks)) = (self.options.max_threads, instance.min_blocks) {
             parts.text(&format!("\nbounds {threads} {blocks}"));
@@ -279,10 +282,7 @@ impl Kernel<'_> {
             }
             Tree::Multiple(both, _) => node("is_multiple_of", both),
             Tree::IsSome(tree) => node("is_some", std::slice::from_ref(tree)),
-            Tree::Host(expression) => {
-                let condition = hash(expression.to_token_stream());
-                parts.text(&format!("(host {condition:016x})"));
-            }
+            Tree::Host(_) => parts.text("(host)"),
         }
     }
 
@@ -372,7 +372,7 @@ fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-/// Tells definitions and conditions apart: a hash of all words, numbers and punctuation, without their positions.
+/// Tells definitions apart: a hash of all words, numbers and punctuation, without their positions.
 fn hash(tokens: TokenStream) -> u64 {
     // FNV-1a.
     fn add(hash: &mut u64, text: &str) {

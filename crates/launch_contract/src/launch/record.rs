@@ -14,7 +14,8 @@ use super::Plain;
 /// ```text
 /// record    = signature { "\n" line }
 /// signature = the parameters with their types, without static arrays: x: &[f32], mut_y: Out<f32>
-/// line      = "kernel" ("safe" | "unsafe") HASH     of the definition's words, 16 hex digits
+/// line      = "kernel" ("safe" | "unsafe") HASH     of the definition's words and those of `host`
+///                                                   conditions, 16 hex digits
 ///           | "bounds" THREADS BLOCKS               max_threads and min_blocks
 ///           | "starts early"                        it waits for the launch before it by itself
 ///           | "type" NAME BYTES "/" ALIGNMENT       of a parameter's element or value, if not plain
@@ -23,7 +24,7 @@ use super::Plain;
 ///           | "implied" condition                   what the types ask of the launch's shape
 ///           | "require" condition                   in the order of the source
 ///           | "length" PARAMETER number             of a dynamic shared array
-/// condition = "(host " HASH ")"                     at the top and below "&&" there, nowhere else
+/// condition = "(host)"                              at the top and below "&&" there, nowhere else
 ///           | "(" ("&&" | "||") condition condition ")" | "(! " condition ")"
 ///           | "(" ("==" | "!=" | "<" | "<=" | ">" | ">=") number number ")"
 ///           | "(" ("==" | "!=") option option ")" | "(is_some " option ")"
@@ -46,8 +47,7 @@ use super::Plain;
 /// of C, each field begins where the one before it ends.
 ///
 /// A `host` condition calls something that the record cannot describe, such as a function of the
-/// user's. The host checks it; neither the optimiser nor a proof may assume it. HASH is that of the
-/// condition's words.
+/// user's. The host checks it; neither the optimiser nor a proof may assume it.
 pub const RECORD_SUFFIX: &str = "__signature";
 
 /// The bytes of all parts.
