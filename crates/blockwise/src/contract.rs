@@ -87,7 +87,8 @@ fn describe(
         "kernel" => {
             let safety = |side: &str| side.split(' ').next().unwrap_or_default().to_owned();
             if there.map(safety) == here.map(safety) {
-                "two functions have this name, one for each build: one definition must serve both"
+                "two functions have this name, one for each build, or a rule that only the host \
+                 checks differs: one definition must serve both"
                     .to_owned()
             } else {
                 format!("the function is {}", both(&safety))
@@ -322,7 +323,7 @@ mod tests {
         check(
             "safe 0",
             "safe 1",
-            "two functions have this name, one for each build: one definition must serve both",
+            "two functions have this name, one for each build, or a rule that only the host checks differs: one definition must serve both",
         );
         check(
             "\nlength",
