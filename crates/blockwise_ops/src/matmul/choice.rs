@@ -10,11 +10,11 @@ use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 
 use super::cost::{self, Cost, SHORTEST};
-use super::rates::{self, WIDE, WIDE_POLICY};
+use super::rates::{self, WIDE};
 use super::vectors::{fit, lanes, vectors};
 use super::{
-    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY,
-    SMALL, TENSOR, TILED, direct, extents, few, is_one, mma, short, small,
+    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY, SMALL,
+    TENSOR, TILED, direct, extents, few, is_one, mma, short, small,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -24,14 +24,20 @@ use crate::operation::{Options, Problem, Task, Variant};
 const COPY: f64 = 3200.0;
 const ROW: f64 = 0.8;
 const COPIED: f64 = 4000.0;
-/// Copies are made only if the product then takes less than this fraction of the time without them.
-/// In brackets what was measured (H200): a copy of B has 0.968 of it for 2178 × 8712 × 1519 (0.953),
-/// 0.980 for 8191³ (0.978), 0.986 for 4093 × 4099 × 4111 (0.981), but 0.982 for 920 × 2718 × 2053
-/// (1.017), and above it 0.993 for 1909 × 4823 × 1945 (0.999), 1.002 for 2001³ (0.979).
+/// B is copied if the product then takes less than this fraction of the time without it:
+///
+/// | H200 | by the model | measured |
+/// | --- | --- | --- |
+/// | 2178 × 8712 × 1519 | 0.968 | 0.953 |
+/// | 8191³ | 0.980 | 0.978 |
+/// | 920 × 2718 × 2053 | 0.982 | 1.017 |
+/// | 4093 × 4099 × 4111 | 0.986 | 0.981 |
+/// | 1909 × 4823 × 1945 | 0.993 | 0.999 |
+/// | 2001³ | 1.002 | 0.979 |
 const WORTH: f64 = 0.987;
 
-/// The fastest method: copies of the operands where they pay, else a kernel, perhaps with a copy of
-/// B. No copies if the caller set any option.
+/// The fastest method: a kernel, perhaps with a copy of B. No copy if the caller set any option but
+/// `once`.
 pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     let (problem, device) = (task.problem, task.device);
     if problem.settings[0] == 1 {
@@ -45,9 +51,6 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
         ..Options::default()
     };
     let is_open = is_one(problem) && *task.options == open;
-    if is_open && is_pitched(problem, device) {
-        return &PITCHED;
-    }
     let one = task.options.count.is_some_and(|count| count.get() == 1);
     let most = if one { 1 } else { MOST_SLICES };
     let kernel = kernel(problem, most, device);
@@ -115,13 +118,13 @@ pub(super) fn fastest_in(
     fastest.map(|(_, kernel)| kernel)
 }
 
-/// Nanoseconds of tiles of [`Tiles::Wide`].
+/// Nanoseconds of [`Tiles::Wide`].
 fn wide(of: [usize; 3], batch: usize, device: &DeviceProperties) -> f64 {
     let multiprocessors = device.multiprocessors_to_fill() as usize;
-    WIDE.time(&WIDE_POLICY, of, [batch, 1], 1.0, multiprocessors)
+    WIDE.time(&Tiles::Wide.policy(), of, [batch, 1], 1.0, multiprocessors)
 }
 
-/// Whether they are faster than those of [`Tiles::Tall`].
+/// Whether they are at least as fast as [`Tiles::Tall`].
 pub(super) fn wide_is_faster(of: [usize; 3], batch: usize, device: &DeviceProperties) -> bool {
     let tall = in_tiles((of, batch), Cut::Tall, 1, true, device);
     wide(of, batch, device) <= tall
@@ -155,19 +158,8 @@ pub(super) fn wide_waves([rows, _, cols]: [usize; 3], device: &DeviceProperties)
     }
 }
 
-/// Whether a product that may use memory is computed from copies of its operands.
-pub(super) fn is_pitched(problem: &Problem, device: &DeviceProperties) -> bool {
-    pitched_pays(problem) && {
-        let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-        let copied = copies(&[[rows, inner], [inner, cols]], bytes)
-            + in_tiles((of, 1), Cut::Tall, 1, true, device);
-        let other = |pitch| in_slices(of, 1, bytes, MOST_SLICES, pitch, device).0;
-        let of_b = copies(&[[inner, cols]], bytes) + other(PACK);
-        copied < WORTH * other(cols).min(of_b)
-    }
-}
-
-/// Whether copies of the operands may pay.
+/// Whether [`PITCHED`](super::PITCHED) is worth a trial. It was chosen for such products, until the
+/// kernels for any address were as fast (docs/log/2026-11-30-choices.md).
 pub(super) fn pitched_pays(problem: &Problem) -> bool {
     let of = extents(problem);
     problem.ty == Type::F32
@@ -230,16 +222,10 @@ fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProp
         return false;
     }
     let fastest = |pitch| in_slices(of, 1, bytes, MOST_SLICES, pitch, device).0;
-    fastest(PACK) + copies(&[[inner, cols]], bytes) < WORTH * fastest(cols)
-}
-
-/// Nanoseconds of the launches that copy these matrices.
-fn copies(matrices: &[[usize; 2]], bytes: usize) -> f64 {
-    let all = matrices.iter().map(|&[rows, cols]| {
-        let moved = 2.0 * bytes as f64 * rows as f64 * cols as f64;
-        COPY + ROW * rows as f64 + moved / COPIED
-    });
-    all.sum()
+    let (single, copied) = (fastest(cols), fastest(PACK));
+    let (inner, cols) = (inner as f64, cols as f64);
+    let moved = 2.0 * bytes as f64 * inner * cols;
+    copied + COPY + ROW * inner + moved / COPIED < WORTH * single
 }
 
 /// The nanoseconds of `sliced` in the fastest slices, at most `most`, if rows of B have this pitch.
@@ -270,7 +256,8 @@ fn within(cut: Cut, layers: usize, device: &DeviceProperties) -> Cut {
     }
 }
 
-/// The fastest of these cuts and numbers of slices, and its nanoseconds. `vectors`: rows are whole
+/// The fastest of these cuts and numbers of slices, and its nanoseconds, of several slices over
+/// [`cost::WORTH`]. `vectors`: rows are whole
 /// vectors, which pay; `aligned`: B and C begin at multiples of 16 bytes.
 fn fastest_of(
     (of, batch): ([usize; 3], usize),
@@ -292,7 +279,7 @@ fn fastest_of(
     });
     let fastest = all.min_by(|(one, _), (other, _)| one.total_cmp(other));
     let (cut, slices) = (Cut::Small, 1);
-    fastest.unwrap_or((0.0, Slicing { cut, slices }))
+    fastest.unwrap_or((f64::INFINITY, Slicing { cut, slices }))
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ pub(super) struct Cost {
     store: [f64; 2],
 }
 
-/// The fraction of the time of one slice that several slices may take: they need memory for the
-/// sums.
+/// The fraction of the time without slices, or with fewer rows in them, that slices may take: they
+/// need memory.
 pub(super) const WORTH: f64 = 0.98;
 
 /// The smallest inner extent of a slice: the asynchronous copies fill three stages of 16.
@@ -43,7 +43,7 @@ const fn folds(bytes: usize) -> [f64; 3] {
         _ => [2050.0, 53.0, 3000.0],
     }
 }
-/// What it takes less where it starts early: 512³ 16.2 µs instead of 17.7, f64 64 × 1500 × 640 9.9
+/// What is saved where it starts early: 512³ 16.2 µs instead of 17.7, f64 64 × 1500 × 640 9.9
 /// instead of 11.4 (H200). In products longer than LONG it decides nothing but ties.
 const EARLY: f64 = 1500.0;
 const LONG: f64 = 40_000.0;

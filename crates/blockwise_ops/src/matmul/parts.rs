@@ -14,7 +14,7 @@ use kernels::matmul::slices::Cut;
 
 use super::few::Division;
 use super::{
-    FEW, MATMUL, MMA, PIPELINED, PITCHED, SLICED, SLICED_COPY, choice, extents, mma, plan, vectors,
+    FEW, MATMUL, MMA, PIPELINED, SLICED, SLICED_COPY, choice, extents, mma, plan, vectors,
 };
 use crate::LaunchError;
 use crate::operation::{self, Options, Problem, Task, Variant};
@@ -123,7 +123,7 @@ impl SumOrder {
             };
         }
         // One family: their tiles and copies change no sum.
-        let family = [&PIPELINED, &PITCHED, &SLICED, &SLICED_COPY];
+        let family = [&PIPELINED, &SLICED, &SLICED_COPY];
         if options.kernel.is_some() || !family.contains(&variant) {
             return match plan::has_slices(variant) {
                 true => in_slices(variant),
@@ -150,9 +150,6 @@ impl SumOrder {
                         ..in_slices(&SLICED)
                     },
                 };
-            }
-            if is_alone && options.count.is_none() && choice::is_pitched(part, device) {
-                return launch(&PITCHED);
             }
             let (of, two) = ((extents(beside), 1), [&PIPELINED, &SLICED]);
             if choice::fastest_in(&two, of, Type::F32, 1, device) == Some(&PIPELINED) {

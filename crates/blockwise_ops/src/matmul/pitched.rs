@@ -6,12 +6,11 @@
 
 use blockwise::{AnyView, AnyViewMut, Device, Stream};
 use kernels::matmul::policy::VECTOR;
-use kernels::matmul::slices::{Cut, MOST_SLICES};
+use kernels::matmul::slices::Cut;
 
 use super::copy::{self, Copies};
 use super::plan::{by_blocks, check};
-use super::slices::{self, or_no_room};
-use super::{PITCHED, choice, extents};
+use super::{PITCHED, extents};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task};
 
@@ -37,18 +36,9 @@ struct Pitched {
     copies: Copies,
 }
 
-/// Prepares it. If there is no memory, and it was not asked for, the fastest kernel without copies
-/// of both.
+/// Prepares it.
 pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
-    let copies = Copies::of_both(device, task.problem);
-    let copies = match task.options.kernel {
-        Some(_) => Some(copies?),
-        None => or_no_room(copies)?,
-    };
-    let Some(copies) = copies else {
-        let kernel = choice::kernel(task.problem, MOST_SLICES, task.device);
-        return slices::hold(device, &task.of(kernel));
-    };
+    let copies = Copies::of_both(device, task.problem)?;
     Ok(Box::new(Pitched {
         device: device.clone(),
         options: *task.options,
@@ -86,6 +76,7 @@ impl Held for Pitched {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choice;
     use super::*;
     use crate::limits::h200;
     use blockwise::Type;
@@ -105,20 +96,6 @@ mod tests {
                 "{of:?}"
             );
             assert!(!choice::pitched_pays(&Problem::new(Type::F64, &of)));
-        }
-    }
-
-    #[test]
-    fn copies_of_b_alone_or_none_are_faster() {
-        for of in [
-            [541, 9903, 6754],
-            [944, 15_282, 4257],
-            [1909, 4823, 1945],
-            [2178, 8712, 1519],
-            [4093, 4099, 4111],
-        ] {
-            let problem = Problem::new(Type::F32, &of);
-            assert!(!choice::is_pitched(&problem, &h200()), "{of:?}");
         }
     }
 

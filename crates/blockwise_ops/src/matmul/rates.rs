@@ -3,17 +3,16 @@
 //!
 //! The time is that of the busiest multiprocessor: full waves of resident blocks, and a last wave
 //! of fewer blocks, which hide less of each other's latency; plus the start of each wave, the
-//! stores of each tile, and what moves from and to memory. The rates are fits to launches of
+//! stores of each tile (in f64), and what moves from and to memory. The rates are fits to launches of
 //! products and batches drawn at random, on an H200, in all tiles and several slices
-//! (docs/log/2026-11-30-choices.md): half of them take within 2 % of the model in f32 and 3 % in
-//! f64, nine in ten within 10 %. Fitted to half of the products and batches, the model chooses
-//! launches that take 1.004 to 1.005 of the fastest at the others in f32, 1.004 to 1.011 in f64.
+//! (docs/log/2026-11-30-choices.md): half of them take within 2 % of the model in f32, 3 % in f64,
+//! nine in ten within 12 %. Fitted to half of the shapes, it chooses launches that take on average
+//! 1.004 to 1.005 of the fastest at the others in f32, 1.004 to 1.011 in f64.
 
-use kernels::matmul::policy::{Policy, Tiles};
+use kernels::matmul::policy::Policy;
 use kernels::matmul::slices::{Cut, slice_len};
 
 /// The costs of the blocks of one size, in nanoseconds.
-#[derive(Clone, Copy)]
 pub(super) struct Rates {
     /// A launch that computes nothing.
     pub(super) launch: f64,
@@ -22,8 +21,8 @@ pub(super) struct Rates {
     /// The start of a wave of blocks, and the stores of a whole tile.
     pub(super) start: f64,
     pub(super) store: f64,
-    /// An element of the operands, and one that moves while nothing is multiplied: of the
-    /// operands' first [`AHEAD`], and of C.
+    /// An element of A and B; and one whose way no multiplication hides: of the first [`AHEAD`] of
+    /// the inner extent, and of C.
     pub(super) read: f64,
     pub(super) moved: f64,
 }
@@ -71,8 +70,9 @@ pub(super) const fn sliced(cut: Cut, vectors: bool) -> Rates {
     }
 }
 
-/// Of [`Tiles::Wide`]. An element takes 164.3 in the fit, which has few of the long products, in
-/// which the clock falls: 8192³ takes 21.1 ms with them and 21.5 with `sliced`.
+/// Of tiles of 128 × 256, [`pipelined`](kernels::matmul::pipelined)'s. 162 ns stand for the fitted
+/// 164.3: the fit has few long products, in which the clock falls. 8192³ takes 21.1 ms with these
+/// tiles, 21.5 with `sliced`.
 pub(super) const WIDE: Rates = Rates {
     launch: 4170.0,
     element: &[162.0],
@@ -81,12 +81,9 @@ pub(super) const WIDE: Rates = Rates {
     read: 0.0,
     moved: 0.00046,
 };
-/// The policy of these tiles.
-pub(super) const WIDE_POLICY: Policy = Tiles::Wide.policy();
 
 impl Rates {
-    /// Nanoseconds of the launch that multiplies, each product of a batch in as many slices, if an
-    /// element takes `slower` times as long.
+    /// Nanoseconds of the launch that multiplies, if an element takes `slower` times as long.
     pub(super) fn time(
         &self,
         policy: &Policy,
@@ -99,7 +96,9 @@ impl Rates {
         if tiles == 0 {
             return self.launch;
         }
-        let each = tiles.saturating_mul(slices).div_ceil(multiprocessors);
+        let each = tiles
+            .saturating_mul(slices)
+            .div_ceil(multiprocessors.max(1));
         let resident = self.element.len();
         let (whole, left) = (each / resident, each % resident);
         let last = if left == 0 {
@@ -112,7 +111,7 @@ impl Rates {
             1 => inner,
             _ => slice_len(inner, slices),
         };
-        let len = len.next_multiple_of(policy.inner) as f64;
+        let len = len.div_ceil(policy.inner) as f64 * policy.inner as f64;
         // The fraction of the tiles' area that is inside C.
         let area = (policy.rows * policy.cols) as f64 * tiles as f64;
         let inside = batch as f64 * rows as f64 * cols as f64 / area;

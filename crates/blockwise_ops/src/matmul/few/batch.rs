@@ -13,7 +13,7 @@ use crate::operation::Problem;
 /// launches on an H200 (docs/log/2026-11-28-choice-of-batches.md): half of the times are within 7 %
 /// of the model, nine in ten within 22.
 struct Rates {
-    /// A launch that computes nothing, and one whose last blocks add slices beside.
+    /// A launch that computes nothing, and what it takes more where last blocks add slices.
     launch: f64,
     slices: f64,
     /// A block of a multiprocessor, an element or a load of its sums, and the latency of a load in

@@ -7,9 +7,10 @@ use super::super::cost::WORTH;
 use super::super::vectors::lanes;
 use super::{Division, LANES, THREADS};
 
-/// Numbers of slices, the fewest elements of a slice, the fewest threads of its groups, and the most
-/// groups for each multiprocessor.
+/// Numbers of slices that were measured.
 const SLICES: [usize; 4] = [1, 2, 3, 4];
+/// The shortest slice, the fewest threads of its groups, and the most groups of all slices for each
+/// multiprocessor: with more of them it is faster to have fewer slices.
 const SHORTEST: usize = 64;
 const THREADS_OF_SLICES: u32 = 128;
 const GROUPS_OF_SLICES: usize = 16;
@@ -18,7 +19,7 @@ const GROUPS_OF_SLICES: usize = 16;
 const RESIDENT: usize = 512;
 const WARP: f64 = 32.0;
 
-/// The fastest division, its slices, and its nanoseconds.
+/// The fastest division and its slices. The nanoseconds of several slices are over [`WORTH`].
 pub(super) fn fastest(
     of: [usize; 3],
     batch: usize,
@@ -68,8 +69,8 @@ pub(super) fn fastest(
 
 /// Nanoseconds: the start of each wave of blocks and the latency of its rounds of loads, what warps
 /// issue, B from memory, and the slices. A fit to the launches of 571 products and 628 batches of
-/// f64 in all divisions, on an H200 (docs/log/2026-11-30-choices.md): half of them take within 6 % of
-/// it, nine in ten within 19. f32 moves as many bytes a load; it was not fitted.
+/// f64 in all divisions, on an H200 (docs/log/2026-11-30-choices.md): half of them take within 6 %
+/// of it, nine in ten within 19. f32 moves as many bytes a load; it was not fitted.
 fn time(
     of @ [rows, inner, cols]: [usize; 3],
     batch: usize,
@@ -84,7 +85,7 @@ fn time(
     let few = division.launch(of, bytes, [true; 2]);
     let high = few.high(batch, slices) as usize;
     let blocks = few.groups.div_ceil(high).saturating_mul(batch);
-    let each = blocks.saturating_mul(slices).div_ceil(at_once);
+    let each = blocks.saturating_mul(slices).div_ceil(at_once.max(1));
     let waves = each.div_ceil((RESIDENT / (threads * high)).max(1)) as f64;
     let len = match slices {
         1 => inner,
@@ -97,9 +98,9 @@ fn time(
         2 => 4,
         _ => lanes(bytes),
     };
-    let warps = (each * threads * high) as f64 / WARP;
-    let of_b = (batch * bytes) as f64 * inner as f64 * cols as f64;
-    let sums = (batch * bytes) as f64 * rows as f64 * cols as f64;
+    let warps = each as f64 * (threads * high) as f64 / WARP;
+    let of_row = batch as f64 * (bytes as f64 * cols as f64);
+    let (of_b, sums) = (inner as f64 * of_row, rows as f64 * of_row);
     let of_slices = match slices {
         1 => 0.0,
         _ => 1634.0 + 0.0051 * slices as f64 * sums,

@@ -13,19 +13,20 @@ use super::super::cost::fold;
 use super::super::rates::Rates;
 use super::{across_sectors, rates};
 
-/// Slices of the last rows, and the elements of the shortest: each block starts, and stores a tile.
+/// Numbers of slices of the last rows.
 const SLICES: [usize; 7] = [2, 3, 4, 6, 8, 12, 20];
+/// Shorter slices do not repay a block's start and its stores.
 const SHORTEST_SLICE: usize = 64;
 
 /// The most tiles in slices for each multiprocessor.
 const MOST: usize = 4;
 
-/// The fewest and the most blocks of slices for each multiprocessor's place.
+/// The fewest and the most blocks of slices for each resident block: others were not measured.
 const BLOCKS: [f64; 2] = [0.2, 6.0];
 
-/// How full a single round of long blocks must be, if slices take more than one other place of a
-/// multiprocessor. Else two long blocks share one while others have none: 2304 × 11,264 × 128 in
-/// 132 blocks of 32 × 64 took 231 µs with 240 slices, 152 with 96.
+/// How full a single wave of long blocks must be, unless all blocks are fewer than one more for each
+/// multiprocessor. Else two long blocks share a multiprocessor while others have none: 2304 × 11,264
+/// × 128 in 132 long blocks of 32 × 64 took 231 µs with 240 short ones, 152 with 96.
 const FILLED: f64 = 0.85;
 
 /// The tiles. The largest and the smallest were never the fastest here.
@@ -36,7 +37,8 @@ fn candidates(pairs: bool) -> impl Iterator<Item = MmaTiles> {
     })
 }
 
-/// The fastest tiles for slices and rows in one that were chosen for other operands.
+/// The fastest tiles for a division that is given: where operands begin may change the tiles, but
+/// not the division, on which the bits depend.
 pub(super) fn tiles(
     of: [usize; 3],
     divided: [usize; 2],
@@ -63,7 +65,7 @@ pub(super) fn fastest(
     for tiles in candidates(pairs) {
         let policy = tiles.policy(pairs);
         let (high, wide) = (rows.div_ceil(policy.rows), cols.div_ceil(policy.cols));
-        // Long blocks are as many for each multiprocessor, in whole rows of tiles.
+        // `long` blocks for each multiprocessor, in whole rows of tiles.
         let all = high.saturating_mul(wide) / multiprocessors;
         for long in all.saturating_sub(MOST).max(1)..=all {
             let first = (long * multiprocessors / wide.max(1)).min(high.saturating_sub(1));
@@ -127,7 +129,7 @@ fn time(
     if !placed || !(fewest..=most).contains(&short) {
         return None;
     }
-    // In the last round slices take the places that long blocks leave.
+    // In the last wave slices take the places that long blocks leave.
     let of_slices = (short / multiprocessors).ceil() * slice_len(inner, slices) as f64;
     let elements = full * with(resident) + with(left + of_slices / inner as f64);
     let product = launch
