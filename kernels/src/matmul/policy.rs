@@ -3,22 +3,9 @@
 /// Elements in 16 bytes, the most that a thread moves in one access.
 pub const VECTOR: usize = 4;
 
-/// The smallest extent at which copying the operands pays ([`pitched`](super::pitched)), if the
-/// columns are not a multiple of [`VECTOR`].
-///
-/// Measured on an H200 (driver 580, 2026-11-22), medians of 24: cuBLAS SGEMM's time over the
-/// kernel's, copies included:
-///
-/// | product | [`Ragged`](Tiles::Ragged) | [`pitched`](super::pitched) |
-/// | --- | --- | --- |
-/// | 4093 × 4099 × 4111 | 0.95 | 1.015 |
-/// | 8191³ | 1.00 | 1.06 |
-/// | 6001³ | 0.99 | 1.05 |
-/// | 3001 × 5003 × 2999 | 0.95 | 1.00 |
-/// | 2047 × 2049 × 2051 | 0.80 | 0.90 |
-/// | 1500 × 1501 × 1502 | 0.81 | 0.88 |
-/// | 512 × 4099 × 513 | 0.22 | 0.29 |
-/// | 4099 × 64 × 4099 | 0.62 | 0.52 |
+/// The smallest extent at which copying the operands ([`pitched`](super::pitched)) is tried, if the
+/// columns are not a multiple of [`VECTOR`]. It paid from here on until single elements were copied
+/// as they are now (docs/log/2026-11-30-choices.md).
 pub const PITCHED_FROM: usize = 512;
 
 /// Elements between the starts of two rows of `extent` elements in a copy by

@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use blockwise::{DeviceProperties, Type};
-use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK};
+use kernels::matmul::policy::{Tiles, VECTOR as PACK};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 
 use super::cost::{self, Cost, SHORTEST};
@@ -156,15 +156,6 @@ pub(super) fn wide_waves([rows, _, cols]: [usize; 3], device: &DeviceProperties)
         true => Tiles::Wide.policy().tiles(rows, cols) / at_once.max(1),
         false => 0,
     }
-}
-
-/// Whether [`PITCHED`](super::PITCHED) is worth a trial. It was chosen for such products, until the
-/// kernels for any address were as fast (docs/log/2026-11-30-choices.md).
-pub(super) fn pitched_pays(problem: &Problem) -> bool {
-    let of = extents(problem);
-    problem.ty == Type::F32
-        && !of[2].is_multiple_of(PACK)
-        && of.iter().all(|&extent| extent >= PITCHED_FROM)
 }
 
 /// The slices of the kernel: the requested number, else the fastest within the limit.

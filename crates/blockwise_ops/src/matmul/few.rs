@@ -260,7 +260,7 @@ pub(super) fn fastest(
     if rows <= thin::MOST_ROWS && !by_rows {
         return match batch {
             1 => rows_thin(of, bytes, at_once),
-            _ => of_thin::fastest(of, batch, bytes, at_once).1,
+            _ => of_thin::fastest(of, batch, bytes, at_once),
         };
     }
     let groups = cols.div_ceil(few_rows::columns::<f32>(is_packed));
@@ -339,16 +339,19 @@ fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bo
 /// 7.8), 17,240 × 304 × 16 18.9 (`sliced` 32.7), 604 times 104 × 376 × 8 41.4 (77.5), but 1000 ×
 /// 1000 × 8 11.9 (`few_cols` 8.5).
 fn by_narrow([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize, at_once: usize) -> bool {
-    let is_high = rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once
-        || batch == 1 && inner >= LONG_OF_NARROW && rows.saturating_mul(inner) >= A_OF_NARROW;
-    let is_high = rows > narrow::HIGH / 2 && is_high;
+    let has_slices = batch == 1 && inner >= LONG_OF_NARROW;
+    let is_busy = rows.saturating_mul(batch) >= ROWS_OF_EACH * at_once
+        || has_slices && rows.saturating_mul(inner) >= A_OF_NARROW;
+    let is_high = rows > narrow::HIGH / 2 && is_busy;
     let is_narrow = (NARROWEST..=most_cols(4)).contains(&cols);
     bytes == 4 && is_narrow && is_high && inner > SHORT_OF_NARROW
 }
 /// The fewest rows of all products, for each multiprocessor.
 const ROWS_OF_EACH: usize = 22;
 const NARROWEST: usize = 3;
-/// Of fewer rows, the shortest sums and the least elements of A: slices then have blocks enough.
+/// Of fewer rows, the shortest sums and the fewest elements of A: slices then are blocks enough. 2176
+/// × 15,904 × 8 takes 55.1 µs (`few_cols` 110), 1728 × 16,744 × 8 50.0 (80.1); smaller A were not
+/// measured.
 const LONG_OF_NARROW: usize = 4096;
 const A_OF_NARROW: usize = 1 << 24;
 /// [`short`](super::short) has inner extents up to this.
@@ -484,8 +487,24 @@ fn columns(
 
 #[cfg(test)]
 mod tests {
-    use super::Division;
+    use super::{Division, fastest};
+    use crate::limits::h200;
     use crate::matmul::cases::NARROW;
+
+    #[test]
+    fn few_rows_of_long_sums_are_narrow() {
+        let narrow = Division::Narrow { wide: 8 };
+        for (of, expected) in [
+            ([2176, 15_904, 8], true),
+            ([1728, 16_744, 8], true),
+            ([4096, 72, 8], true),
+            ([1000, 1000, 8], false),
+            ([424, 19_120, 8], false),
+        ] {
+            let (division, _) = fastest(of, 1, 4, &h200());
+            assert_eq!(division == narrow, expected, "{of:?}");
+        }
+    }
 
     #[test]
     fn cases_name_the_instances_of_narrow() {

@@ -335,7 +335,7 @@ pub static PITCHED: Variant = Variant::new(
     pitched::plan,
 )
 .held(pitched::hold)
-.worth(|problem| is_one(problem) && choice::pitched_pays(problem));
+.worth(|problem| is_one(problem) && pitched::pays(problem));
 
 fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
     let matrices = |at: usize, what| match *shapes[at] {

@@ -4,8 +4,8 @@
 //! whole memory sectors ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at
 //! a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
 
-use blockwise::{AnyView, AnyViewMut, Device, Stream};
-use kernels::matmul::policy::VECTOR;
+use blockwise::{AnyView, AnyViewMut, Device, Stream, Type};
+use kernels::matmul::policy::{PITCHED_FROM, VECTOR};
 use kernels::matmul::slices::Cut;
 
 use super::copy::{self, Copies};
@@ -13,6 +13,15 @@ use super::plan::{by_blocks, check};
 use super::{PITCHED, extents};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task};
+
+/// Whether it is worth a trial beside other kernels. It was chosen for such products until the
+/// kernels for any address were as fast (docs/log/2026-11-30-choices.md).
+pub(super) fn pays(problem: &Problem) -> bool {
+    let of = extents(problem);
+    problem.ty == Type::F32
+        && !of[2].is_multiple_of(VECTOR)
+        && of.iter().all(|&extent| extent >= PITCHED_FROM)
+}
 
 /// The launch that multiplies the copies, to a C that is aligned to 16 bytes or not.
 pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
@@ -76,26 +85,20 @@ impl Held for Pitched {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choice;
     use super::*;
     use crate::limits::h200;
-    use blockwise::Type;
 
     #[test]
-    fn it_pays_for_large_products_of_f32_whose_columns_are_no_vectors() {
-        for (of, pays) in [
+    fn it_is_tried_for_large_products_of_f32_whose_columns_are_no_vectors() {
+        for (of, expected) in [
             ([512, 512, 513], true),
             ([512, 512, 516], false),
             ([511, 9000, 9001], false),
             ([9000, 511, 9001], false),
             ([9000, 9000, 511], false),
         ] {
-            assert_eq!(
-                choice::pitched_pays(&Problem::new(Type::F32, &of)),
-                pays,
-                "{of:?}"
-            );
-            assert!(!choice::pitched_pays(&Problem::new(Type::F64, &of)));
+            assert_eq!(pays(&Problem::new(Type::F32, &of)), expected, "{of:?}");
+            assert!(!pays(&Problem::new(Type::F64, &of)));
         }
     }
 

@@ -32,33 +32,25 @@ const AHEAD: usize = 48;
 
 /// Of [`sliced`](kernels::matmul::sliced), with copies of vectors or of single elements from B.
 pub(super) const fn sliced(cut: Cut, vectors: bool) -> Rates {
-    let (launch, element, start, read, moved): (_, &[f64], _, _, _) = match (cut, vectors) {
-        (Cut::Tall, true) => (4730.0, &[49.2, 90.3, 125.4], 1460.0, 0.00013, 0.00056),
-        (Cut::Tall, false) => (4700.0, &[50.4, 94.0, 128.7], 1840.0, 0.0002, 0.00056),
-        (Cut::Square, true) => {
-            let element = &[45.1, 48.4, 83.2, 86.6, 125.5, 125.5];
-            (5010.0, element, 1200.0, 0.00008, 0.00061)
-        }
-        (Cut::Square, false) => {
-            let element = &[47.5, 50.8, 88.8, 94.1, 133.4, 133.4];
-            (4690.0, element, 1770.0, 0.00019, 0.00053)
-        }
-        (Cut::Small, true) => {
-            let element = &[27.3, 30.4, 49.3, 54.4, 74.1, 78.4];
-            (4510.0, element, 1040.0, 0.00031, 0.00058)
-        }
-        (Cut::Small, false) => {
-            let element = &[29.1, 31.5, 50.5, 56.3, 78.0, 80.9];
-            (4600.0, element, 960.0, 0.00045, 0.00061)
-        }
-        (Cut::Flat, true) => {
-            let element = &[26.4, 28.7, 48.3, 52.0, 71.6, 74.1];
-            (4290.0, element, 1140.0, 0.00008, 0.00047)
-        }
-        (Cut::Flat, false) => {
-            let element = &[29.7, 31.7, 53.8, 59.7, 78.4, 79.2];
-            (4110.0, element, 1380.0, 0.00017, 0.00045)
-        }
+    let element: &[f64] = match (cut, vectors) {
+        (Cut::Tall, true) => &[49.2, 90.3, 125.4],
+        (Cut::Tall, false) => &[50.4, 94.0, 128.7],
+        (Cut::Square, true) => &[45.1, 48.4, 83.2, 86.6, 125.5, 125.5],
+        (Cut::Square, false) => &[47.5, 50.8, 88.8, 94.1, 133.4, 133.4],
+        (Cut::Small, true) => &[27.3, 30.4, 49.3, 54.4, 74.1, 78.4],
+        (Cut::Small, false) => &[29.1, 31.5, 50.5, 56.3, 78.0, 80.9],
+        (Cut::Flat, true) => &[26.4, 28.7, 48.3, 52.0, 71.6, 74.1],
+        (Cut::Flat, false) => &[29.7, 31.7, 53.8, 59.7, 78.4, 79.2],
+    };
+    let (launch, start, read, moved) = match (cut, vectors) {
+        (Cut::Tall, true) => (4730.0, 1460.0, 0.00013, 0.00056),
+        (Cut::Tall, false) => (4700.0, 1840.0, 0.0002, 0.00056),
+        (Cut::Square, true) => (5010.0, 1200.0, 0.00008, 0.00061),
+        (Cut::Square, false) => (4690.0, 1770.0, 0.00019, 0.00053),
+        (Cut::Small, true) => (4510.0, 1040.0, 0.00031, 0.00058),
+        (Cut::Small, false) => (4600.0, 960.0, 0.00045, 0.00061),
+        (Cut::Flat, true) => (4290.0, 1140.0, 0.00008, 0.00047),
+        (Cut::Flat, false) => (4110.0, 1380.0, 0.00017, 0.00045),
     };
     Rates {
         launch,

@@ -9,9 +9,9 @@ use super::super::vectors::lanes;
 use super::{Division, EIGHT, fastest, is_few, of_thin};
 use crate::operation::Problem;
 
-/// The costs of a division's launch for a batch, in nanoseconds. They fit 633
-/// launches on an H200 (docs/log/2026-11-28-choice-of-batches.md): half of the times are within 7 %
-/// of the model, nine in ten within 22.
+/// The costs of a division's launch for a batch, in nanoseconds. They fit 633 launches on an H200,
+/// of [`of_thin`] too then (docs/log/2026-11-28-choice-of-batches.md): half of the times are within
+/// 7 % of the model, nine in ten within 22.
 struct Rates {
     /// A launch that computes nothing, and what it takes more where last blocks add slices.
     launch: f64,
@@ -58,7 +58,10 @@ pub(in crate::matmul) fn time(problem: &Problem, device: &DeviceProperties) -> O
     let len = inner.div_ceil(slices);
     // Blocks of a multiprocessor, elements and loads of each.
     let (rates, resident, elements, loads) = match division {
-        Division::Thin { .. } => return Some(of_thin::fastest(of, batch, bytes, at_once).0),
+        Division::Thin { lanes, threads } => {
+            let launch = [lanes, threads as usize, slices];
+            return Some(of_thin::time(of, batch, bytes, launch, at_once));
+        }
         Division::Rows => {
             let own = if rows <= EIGHT {
                 EIGHT

@@ -10,7 +10,7 @@ use super::{Division, LANES, THREADS};
 /// Numbers of slices that were measured.
 const SLICES: [usize; 4] = [1, 2, 3, 4];
 /// The shortest slice, the fewest threads of its groups, and the most groups of all slices for each
-/// multiprocessor: with more of them it is faster to have fewer slices.
+/// multiprocessor: beyond these, several slices were not measured.
 const SHORTEST: usize = 64;
 const THREADS_OF_SLICES: u32 = 128;
 const GROUPS_OF_SLICES: usize = 16;
@@ -19,28 +19,21 @@ const GROUPS_OF_SLICES: usize = 16;
 const RESIDENT: usize = 512;
 const WARP: f64 = 32.0;
 
-/// The fastest division and its slices. The nanoseconds of several slices are over [`WORTH`].
+/// The fastest division and its slices.
 pub(super) fn fastest(
     of: [usize; 3],
     batch: usize,
     bytes: usize,
     at_once: usize,
-) -> (f64, (Division, usize)) {
+) -> (Division, usize) {
     let [_, inner, cols] = of;
     let least = match cols.is_multiple_of(lanes(bytes)) {
         true => LANES[0],
         false => LANES[1],
     };
-    let mut fastest = (
-        f64::INFINITY,
-        (
-            Division::Thin {
-                lanes: least,
-                threads: THREADS[0],
-            },
-            1,
-        ),
-    );
+    let (lanes, threads) = (least, THREADS[0]);
+    let mut fastest = (Division::Thin { lanes, threads }, 1);
+    let mut shortest = f64::INFINITY;
     for lanes in LANES.into_iter().filter(|&lanes| lanes >= least) {
         for threads in THREADS {
             let division = Division::Thin { lanes, threads };
@@ -57,9 +50,10 @@ pub(super) fn fastest(
                     break;
                 }
                 let worth = if slices == 1 { 1.0 } else { WORTH };
-                let time = time(of, batch, bytes, [lanes, threads as usize, slices], at_once);
-                if time / worth < fastest.0 {
-                    fastest = (time / worth, (division, slices));
+                let launch = [lanes, threads as usize, slices];
+                let time = time(of, batch, bytes, launch, at_once) / worth;
+                if time < shortest {
+                    (shortest, fastest) = (time, (division, slices));
                 }
             }
         }
@@ -71,7 +65,7 @@ pub(super) fn fastest(
 /// issue, B from memory, and the slices. A fit to the launches of 571 products and 628 batches of
 /// f64 in all divisions, on an H200 (docs/log/2026-11-30-choices.md): half of them take within 6 %
 /// of it, nine in ten within 19. f32 moves as many bytes a load; it was not fitted.
-fn time(
+pub(super) fn time(
     of @ [rows, inner, cols]: [usize; 3],
     batch: usize,
     bytes: usize,
@@ -128,7 +122,7 @@ mod tests {
             (3, [2, 7399, 19], [4, 512, 4]),
             (118, [3, 2432, 8], [2, 256, 1]),
         ] {
-            let (_, division) = fastest(of, batch, 8, 132);
+            let division = fastest(of, batch, 8, 132);
             let threads = threads as u32;
             let expected = (Division::Thin { lanes, threads }, slices);
             assert_eq!(division, expected, "{batch} of {of:?}");
