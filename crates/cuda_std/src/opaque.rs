@@ -18,6 +18,50 @@ pub fn opaque_u32(number: u32) -> u32 {
     opaque_word!(number, u32, reg32, "mov.b32 {}, {};")
 }
 
+/// The low and the high half of a number: one instruction, where shifts are two.
+#[inline(always)]
+pub fn halves(number: u64) -> (u32, u32) {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let (low, high): (u32, u32);
+        // SAFETY: moves between registers.
+        unsafe {
+            core::arch::asm!(
+                "mov.b64 {{{}, {}}}, {};",
+                out(reg32) low,
+                out(reg32) high,
+                in(reg64) number,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        (low, high)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    (number as u32, (number >> 32) as u32)
+}
+
+/// The number with these [`halves`]: one instruction, where shifts are four.
+#[inline(always)]
+pub fn whole(low: u32, high: u32) -> u64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let number: u64;
+        // SAFETY: moves between registers.
+        unsafe {
+            core::arch::asm!(
+                "mov.b64 {}, {{{}, {}}};",
+                out(reg64) number,
+                in(reg32) low,
+                in(reg32) high,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        number
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    (u64::from(low) | u64::from(high) << 32)
+}
+
 macro_rules! opaque_word {
     ($number:ident, $t:ty, $class:ident, $moved:literal) => {{
         #[cfg(target_arch = "nvptx64")]

@@ -22,6 +22,8 @@ use cuda_std::atomic::intrinsics::{
     atomic_store_relaxed_64_device,
 };
 
+use cuda_std::opaque::{halves, whole};
+
 use crate::number::Scalar;
 
 /// Published values of one launch.
@@ -56,12 +58,12 @@ impl Words {
     /// The state has a place for it, which is accessed only atomically.
     #[inline(always)]
     pub(super) unsafe fn put<T: Scalar>(self, index: usize, value: T) {
-        let (word, bits, tag) = (self.word::<T>(index), value.bits(), u64::from(self.tag));
+        let (word, (low, high)) = (self.word::<T>(index), halves(value.bits()));
         // SAFETY: the caller's promise.
         unsafe {
-            atomic_store_relaxed_64_device(word, tag << 32 | bits & 0xffff_ffff);
+            atomic_store_relaxed_64_device(word, whole(low, self.tag));
             if words::<T>() == 2 {
-                atomic_store_relaxed_64_device(word.wrapping_add(1), tag << 32 | bits >> 32);
+                atomic_store_relaxed_64_device(word.wrapping_add(1), whole(high, self.tag));
             }
         }
     }
@@ -88,19 +90,22 @@ impl Words {
     /// A `Loaded` that stands for this value, as if it had been published.
     #[inline(always)]
     pub(super) fn known<T: Scalar>(self, value: T) -> Loaded {
-        let (bits, tag) = (value.bits(), u64::from(self.tag) << 32);
-        Loaded([tag | bits & 0xffff_ffff, tag | bits >> 32])
+        let (low, high) = halves(value.bits());
+        Loaded([low, high].map(|half| whole(half, self.tag)))
     }
 
     /// A loaded value, and whether it had been published.
     #[inline(always)]
     pub(super) fn value<T: Scalar>(self, Loaded([low, high]): Loaded) -> (T, bool) {
-        let is_new = |word: u64| (word >> 32) as u32 == self.tag;
+        let ((low, low_tag), (high, high_tag)) = (halves(low), halves(high));
         let bits = match words::<T>() {
-            2 => low & 0xffff_ffff | high << 32,
-            _ => low & 0xffff_ffff,
+            2 => whole(low, high),
+            _ => u64::from(low),
         };
-        (T::of_bits(bits), is_new(low) && is_new(high))
+        (
+            T::of_bits(bits),
+            low_tag == self.tag && high_tag == self.tag,
+        )
     }
 }
 
@@ -138,7 +143,8 @@ impl Tickets {
     /// As for [`take`](Self::take), once for each ticket.
     #[inline(always)]
     pub(super) unsafe fn taken(self, taken: u64) -> (u32, u32) {
-        let (ticket, tag) = (taken as u32, ((taken >> 32) as u32).wrapping_add(1));
+        let (ticket, launch) = halves(taken);
+        let tag = launch.wrapping_add(1);
         if ticket == self.total - 1 {
             let rest = (1 << 32) - u64::from(self.total);
             let others = self.len as u32 - 1;

@@ -4,6 +4,7 @@
 use half::{bf16, f16};
 
 use crate::nvvm;
+use crate::opaque::{halves, whole};
 
 /// Which lane a value is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +79,9 @@ impl_shuffle! {
 }
 impl_shuffle! {
     halves
-    u64 as u32: |value| (value as u32, (value >> 32) as u32), |low, high| u64::from(low) | u64::from(high) << 32;
-    i64 as u32: |value| (value as u32, (value >> 32) as u32), |low, high| (u64::from(low) | u64::from(high) << 32) as i64;
-    f64 as u32: |value: f64| (value.to_bits() as u32, (value.to_bits() >> 32) as u32), |low, high| f64::from_bits(u64::from(low) | u64::from(high) << 32);
+    u64 as u32: halves, whole;
+    i64 as u32: |value| halves(value as u64), |low, high| whole(low, high) as i64;
+    f64 as u32: |value: f64| halves(value.to_bits()), |low, high| f64::from_bits(whole(low, high));
     u128 as u64: |value| (value as u64, (value >> 64) as u64), |low, high| u128::from(low) | u128::from(high) << 64;
     i128 as u64: |value| (value as u64, (value >> 64) as u64), |low, high| (u128::from(low) | u128::from(high) << 64) as i128;
 }
