@@ -154,20 +154,31 @@ impl Places {
     }
 }
 
+/// Calls `body` with 1, 2, 4, 8 and 16. The loop's start is opaque: PTX has the body once, and ptxas
+/// unrolls it.
+#[inline(always)]
+fn rounds(mut body: impl FnMut(u32)) {
+    let mut round = zero_here() as u32;
+    loop {
+        body(1 << round);
+        round += 1;
+        if round == 5 {
+            return;
+        }
+    }
+}
+
 /// The fold of all lanes' values, lower lanes first, in lane 0.
 ///
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
 pub(super) unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
-    macro_rules! rounds {
-        ($($delta:literal)*) => {$(
-            // SAFETY: all lanes are here.
-            let (above, _) = unsafe { warp_shuffle_down(ALL, value, $delta, 32) };
-            value = O::apply(value, above);
-        )*};
-    }
-    rounds!(1 2 4 8 16);
+    rounds(|distance| {
+        // SAFETY: all lanes are here.
+        let (above, _) = unsafe { warp_shuffle_down(ALL, value, distance, 32) };
+        value = O::apply(value, above);
+    });
     value
 }
 
@@ -369,18 +380,15 @@ pub(super) unsafe fn scan_packs<T: Scalar, O: Op, const LANES: usize>(
         });
     });
     let mut ends: [T; PACKS] = from_fn(|k| values[k][LANES - 1]);
-    macro_rules! rounds {
-        ($($delta:literal)*) => {$(
-            unrolled::<PACKS>(|k| {
-                // SAFETY: all lanes are here.
-                let (below, _) = unsafe { warp_shuffle_up(ALL, ends[k], $delta, 32) };
-                if lane >= $delta {
-                    ends[k] = O::apply(below, ends[k]);
-                }
-            });
-        )*};
-    }
-    rounds!(1 2 4 8 16);
+    rounds(|distance| {
+        unrolled::<PACKS>(|k| {
+            // SAFETY: all lanes are here.
+            let (below, _) = unsafe { warp_shuffle_up(ALL, ends[k], distance, 32) };
+            if lane >= distance {
+                ends[k] = O::apply(below, ends[k]);
+            }
+        });
+    });
     Scanned { values, ends }
 }
 
