@@ -3,6 +3,8 @@
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpShuffleValue, warp_shuffle_down};
 
+use crate::here::zero_here;
+
 /// Lanes of a warp.
 pub(super) const WARP: u32 = 32;
 
@@ -15,9 +17,20 @@ pub(super) unsafe fn fold_lanes<V: Copy + WarpShuffleValue, const N: usize>(
     values: [V; N],
     merge: impl Fn(V, V) -> V,
 ) -> V {
-    let value = pairwise(values, &merge);
-    // SAFETY: the caller's promise.
-    unsafe { fold_segments(u32::MAX, value, WARP, merge) }
+    let mut value = pairwise(values, &merge);
+    // An opaque start: PTX has one round, and ptxas unrolls them.
+    let mut round = zero_here() as u32;
+    loop {
+        let distance = (WARP / 2) >> round;
+        // SAFETY: the caller's promise.
+        let (other, _) = unsafe { warp_shuffle_down(u32::MAX, value, distance, WARP) };
+        value = merge(value, other);
+        round += 1;
+        if round == WARP.ilog2() {
+            break;
+        }
+    }
+    value
 }
 
 /// Folds the values of each `width` neighbouring lanes, the upper half into the lower; the first of

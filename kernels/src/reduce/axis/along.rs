@@ -8,7 +8,7 @@ use cuda_std::warp::{
 };
 
 use crate::number::Scalar;
-use crate::reduce::lanes::{WARP, fold_segments, pairwise};
+use crate::reduce::lanes::{WARP, fold_lanes, pairwise};
 use crate::reduce::{Addend, Extreme, Partial, Sum};
 
 /// An operation along an axis.
@@ -40,7 +40,7 @@ pub trait Along: sealed::Sealed {
     /// All 32 lanes call it.
     unsafe fn of_warp<T: Addend>(folded: Self::Folded<T>) -> Self::Folded<T> {
         // SAFETY: the caller's promise.
-        unsafe { fold_segments(u32::MAX, folded, WARP, Self::merge::<T>) }
+        unsafe { fold_lanes([folded], Self::merge::<T>) }
     }
     /// The value.
     fn value<T: Addend>(folded: Self::Folded<T>, how: u64) -> T;
