@@ -344,7 +344,8 @@ impl Place {
 unsafe fn fold<T: Scalar, O: Op>(others: *const T, column: u32, lines: u32, count: u32) -> T {
     let mut value = O::nothing();
     let mut n = 0;
-    while n < count {
+    // An opaque end: LLVM would unroll this, and there are four of it.
+    while n < count + zero_here() as u32 {
         // SAFETY: the caller's promise.
         value = O::apply(value, unsafe {
             others.add((n * lines + column) as usize).read()

@@ -10,6 +10,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::Lines;
+use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::reduce::Op;
 
@@ -46,7 +47,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
             at += GROUP * of.inner;
             left -= GROUP;
         }
-        while left > 0 {
+        // Few, and an opaque end: LLVM would unroll this.
+        while left > zero_here() {
             step(at, load(at));
             at += of.inner;
             left -= 1;
