@@ -21,6 +21,8 @@
 //! slices anyway, groups of 512 bytes are faster: 1 × 5078 × 4264 takes 33.7 µs, with 128 bytes 38.3
 //! (H200).
 
+use core::hint::assert_unchecked;
+
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
@@ -126,18 +128,20 @@ pub fn matmul_thin<T: Scalar>(
         cols,
         shares_a: of_a == 1,
         across,
+        is_aligned: packs == 1,
         end: b.as_ptr().wrapping_add(b.len()),
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match (rows, packs == 1) {
-            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6, true>(),
-            (0 | 1, false) => of.each::<1, { lanes::<T>() }, 6, false>(),
-            (2, true) => of.each::<2, { lanes::<T>() }, 4, true>(),
-            (2, false) => of.each::<2, { lanes::<T>() }, 4, false>(),
-            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }, true>(),
-            (_, false) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }, false>(),
-        }
+        // Only the sums differ: the rest is in the kernel once.
+        of.each(|at, own| match (rows, packs == 1) {
+            (0 | 1, true) => of.put::<1, { lanes::<T>() }, 6, true>(at, own),
+            (0 | 1, false) => of.put::<1, { lanes::<T>() }, 6, false>(at, own),
+            (2, true) => of.put::<2, { lanes::<T>() }, 4, true>(at, own),
+            (2, false) => of.put::<2, { lanes::<T>() }, 4, false>(at, own),
+            (_, true) => of.put::<4, { lanes::<T>() }, { lanes::<T>() }, true>(at, own),
+            (_, false) => of.put::<4, { lanes::<T>() }, { lanes::<T>() }, false>(at, own),
+        })
     }
 }
 
@@ -151,21 +155,33 @@ struct Thin<T> {
     cols: usize,
     shares_a: bool,
     across: usize,
+    is_aligned: bool,
     /// Where B ends.
     end: *const T,
 }
 
+/// What a thread adds up.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Its first row of B, where the slice ends, and the distance of its rows.
+    first: usize,
+    end: usize,
+    at_once: usize,
+    /// Its first column.
+    col: usize,
+    /// The lanes that share a row of B.
+    wide: usize,
+}
+
 impl<T: Scalar> Thin<T> {
-    /// Computes with sums for ROWS rows and loads of LANES elements of B, which are a pack, N of
-    /// them in flight.
+    /// Computes all outputs of the block. `put` writes a warp's sums to shared memory: see
+    /// [`put`](Self::put).
     ///
     /// # Safety
-    /// The operands have the lengths and the alignment that the kernel requires. There are at most
-    /// ROWS rows. All threads of the launch call it, with the kernel's shape.
+    /// The operands have the lengths and the alignment that the kernel requires. All threads of the
+    /// launch call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
-        &self,
-    ) {
+    unsafe fn each(&self, put: impl Fn(Part, *mut T)) {
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
         let slots = shared_array![u64; WARPS * MOST_ROWS * MOST_BYTES / 8].cast::<T>();
         let last = shared_array![u32; 1];
@@ -177,14 +193,14 @@ impl<T: Scalar> Thin<T> {
         );
         let y = thread::thread_idx_y() as usize;
         // Powers of two, so dividing by them is a shift.
-        let wide = across / LANES;
+        let wide = across / lanes::<T>();
         let shift = (wide as u32).trailing_zeros();
         let (x, down, at_once) = ((t % WARP) & (wide - 1), t >> shift, threads >> shift);
         let warps = threads / WARP;
         // SAFETY: blocks have whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
-        let slots = slots.wrapping_add(y * warps * ROWS * across);
-        let columns = columns::<T>(across, ALIGNED);
+        let slots = slots.wrapping_add(y * warps * MOST_ROWS * across);
+        let columns = columns::<T>(across, self.is_aligned);
         // Computed where it is needed, which is only with slices.
         let groups = || (cols + zero_here()).div_ceil(columns.max(1));
         let mut number = thread::block_idx_z() as usize;
@@ -193,36 +209,27 @@ impl<T: Scalar> Thin<T> {
             let mut first = thread::block_idx_x() as usize * high;
             while first * columns < cols {
                 let left = (first + y) * columns;
-                let col = left + x * LANES;
-                // SAFETY: passed on to the caller.
-                let own = unsafe {
-                    self.part::<ROWS, LANES, N, ALIGNED>(
-                        [begin + down, begin + len],
-                        at_once,
-                        col,
-                        wide,
-                    )
+                let col = left + x * lanes::<T>();
+                let at = Part {
+                    first: begin + down,
+                    end: begin + len,
+                    at_once,
+                    col,
+                    wide,
                 };
+                let own = warp * MOST_ROWS * across + x * lanes::<T>();
+                put(at, slots.wrapping_add(own));
                 // SAFETY: each output of each warp has one of these lanes, and one slot; after the
                 // barrier each output has one thread.
                 unsafe {
-                    if t % WARP < wide {
-                        let slots = slots.wrapping_add(warp * ROWS * across + x * LANES);
-                        unrolled::<ROWS>(|row| {
-                            unrolled::<LANES>(|lane| {
-                                slots
-                                    .wrapping_add(row * across + lane)
-                                    .write(own[row][lane]);
-                            });
-                        });
-                    }
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs::<ROWS, ALIGNED>(left, |out, at| {
+                    self.outputs(left, |out, at| {
                         let mut sum = T::ZERO;
                         let mut warp = 0;
                         while warp < warps {
-                            sum = sum.add(slots.wrapping_add(warp * ROWS * across + out).read());
+                            sum =
+                                sum.add(slots.wrapping_add(warp * MOST_ROWS * across + out).read());
                             warp += 1;
                         }
                         self.to.store(number, at, sum);
@@ -232,7 +239,7 @@ impl<T: Scalar> Thin<T> {
                             .to
                             .is_last(product_here() * groups() + first, t == 0, last)
                     {
-                        self.outputs::<ROWS, ALIGNED>(left, |_, at| self.to.add::<1>(|_| Some(at)));
+                        self.outputs(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
                     thread::sync_threads();
@@ -245,37 +252,69 @@ impl<T: Scalar> Thin<T> {
 
     /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
     #[inline(always)]
-    fn outputs<const ROWS: usize, const ALIGNED: bool>(
-        &self,
-        left: usize,
-        each: impl Fn(usize, usize),
-    ) {
+    fn outputs(&self, left: usize, each: impl Fn(usize, usize)) {
         let shift = (self.across as u32).trailing_zeros();
-        let columns = columns::<T>(self.across, ALIGNED);
+        let columns = columns::<T>(self.across, self.is_aligned);
         let mut out = thread::thread_idx_x() as usize;
-        while out < ROWS << shift {
+        while out < self.rows << shift {
             let (row, at) = (out >> shift, out & (self.across - 1));
             let col = left + at;
-            if row < self.rows && col < self.cols && at < columns {
+            if col < self.cols && at < columns {
                 each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
         }
     }
 
-    /// This warp's sums of the rows from `first` on below `end`, `at_once` apart. Those of lanes
-    /// that are `wide` apart are added up, and the first `wide` lanes have them.
+    /// Writes this warp's sums to shared memory, from `slots` on in each lane that has some: for ROWS
+    /// rows, by loads of LANES elements of B, which are a pack, N of them in flight.
     ///
     /// # Safety
-    /// As for [`each`](Self::each); all lanes of a warp call it.
+    /// As for [`part`](Self::part), and of more than half of ROWS rows; no other lane uses these
+    /// slots.
+    #[inline(always)]
+    unsafe fn put<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
+        &self,
+        at: Part,
+        slots: *mut T,
+    ) {
+        // SAFETY: passed on to the caller.
+        let own = unsafe {
+            // Else the loop would ask for each row whether there is one.
+            assert_unchecked(self.rows > ROWS / 2);
+            self.part::<ROWS, LANES, N, ALIGNED>(at)
+        };
+        if thread::thread_idx_x() as usize % WARP < at.wide {
+            unrolled::<ROWS>(|row| {
+                unrolled::<LANES>(|lane| {
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        slots
+                            .wrapping_add(row * self.across + lane)
+                            .write(own[row][lane]);
+                    }
+                });
+            });
+        }
+    }
+
+    /// This warp's sums of a part. Those of lanes that are `wide` apart are added up, and the first
+    /// `wide` lanes have them.
+    ///
+    /// # Safety
+    /// As for [`each`](Self::each), of at most ROWS rows; all lanes of a warp call it.
     #[inline(always)]
     unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize, const ALIGNED: bool>(
         &self,
-        [first, end]: [usize; 2],
-        at_once: usize,
-        col: usize,
-        wide: usize,
+        at: Part,
     ) -> [[T; LANES]; ROWS] {
+        let Part {
+            first,
+            end,
+            at_once,
+            col,
+            wide,
+        } = at;
         let product = product_here();
         let above = if self.shares_a {
             0
@@ -331,15 +370,13 @@ impl<T: Scalar> Thin<T> {
         let mut of_a = self.a.wrapping_add(above * self.inner + from);
         let row = (product * self.inner + from) * self.cols;
         let mut of_b = self.b.wrapping_add(row + col).wrapping_sub(skew);
+        let rows = self.rows;
         let load = |inside: bool| {
             // SAFETY: a pack inside B; elements of A.
             let loaded = unsafe {
                 let b = load_if::<T, LANES>(of_b, inside);
                 let a: [T; ROWS] = core::array::from_fn(|row| {
-                    let [a] = load_if(
-                        of_a.wrapping_add(row * self.inner),
-                        inside && row < self.rows,
-                    );
+                    let [a] = load_if(of_a.wrapping_add(row * self.inner), inside & (row < rows));
                     a
                 });
                 (b, a)
