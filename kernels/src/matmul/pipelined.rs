@@ -339,19 +339,20 @@ pub(super) unsafe fn multiply<
                 unsafe { warp::sync_warp(u32::MAX) };
                 let first = i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
                 let mut to = line;
-                unrolled::<LANE_ROWS>(|part| {
-                    if part * lines < LANE_ROWS {
-                        let at = part * lines * room_pitch(&policy);
-                        // SAFETY: inside C; only this lane has this row and this column. The warp's
-                        // lanes have written the room.
-                        unsafe {
-                            let sum: [f32; 1] = asm::load_shared(from + 4 * at as u32);
-                            let exists = ((first + part * lines * VECTOR) as u32) < below;
-                            asm::store_if(to.cast_mut(), sum, exists);
-                        }
-                        to = pointer_here(to.wrapping_add(lines * VECTOR * of.cols));
+                // An opaque start: PTX has one of these, and ptxas unrolls it.
+                let mut part = zero_here();
+                while part < LANE_ROWS / lines {
+                    let at = part * lines * room_pitch(&policy);
+                    // SAFETY: inside C; only this lane has this row and this column. The warp's
+                    // lanes have written the room.
+                    unsafe {
+                        let sum: [f32; 1] = asm::load_shared(from + 4 * at as u32);
+                        let exists = ((first + part * lines * VECTOR) as u32) < below;
+                        asm::store_if(to.cast_mut(), sum, exists);
                     }
-                });
+                    to = pointer_here(to.wrapping_add(lines * VECTOR * of.cols));
+                    part += 1;
+                }
                 // Orders the warp's reads before the next writes.
                 // SAFETY: whole warps are here.
                 unsafe { warp::sync_warp(u32::MAX) };
