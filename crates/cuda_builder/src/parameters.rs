@@ -1,4 +1,4 @@
-//! The sizes of kernels' parameters, which determine the PTX version.
+//! Kernels' parameters: their sizes, which determine the PTX version, and their names.
 
 use crate::error::CudaBuilderError;
 use crate::ir::module::{Function, Module};
@@ -101,6 +101,29 @@ fn layout(line: &str) -> Option<(u64, u64)> {
     Some((element * count, alignment))
 }
 
+/// The same PTX with kernels' parameters named `_param_0`, `_param_1`, …: LLVM puts the kernel's name
+/// before that, at each use, though these names mean nothing outside the kernel.
+pub(crate) fn with_short_names(ptx: &str) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    let mut kernel = None;
+    for line in ptx.split_inclusive('\n') {
+        if let Some((_, head)) = line.split_once(".entry ") {
+            kernel = head.split_once('(').map(|(name, _)| name.trim());
+        }
+        match kernel.map(|kernel| format!("{kernel}_param_")) {
+            Some(long) if line.contains(&long) => {
+                let mut line = line.to_owned();
+                for before in [" ", "["] {
+                    line = line.replace(&format!("{before}{long}"), &format!("{before}_param_"));
+                }
+                text.push_str(&line);
+            }
+            _ => text.push_str(line),
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +142,21 @@ mod tests {
             entries(&text).collect::<Vec<_>>(),
             [("small", 12), ("large", 48)]
         );
+    }
+
+    #[test]
+    fn names_of_parameters_are_short() {
+        let text = |small: &str, other: &str| {
+            format!(
+                ".visible .entry small(\n\t.param .u64 .ptr .align 1 {small}_param_0,\n\t.param .u64 {small}_param_12\n)\n\
+                 {{\n\tld.param.b64 \t%rd1, [{small}_param_0+8];\n}}\n\tmov.b64 \t%rd2, {small}_param_12;\n\
+                 \tmov.b64 \t%rd3, is_small_param_0;\n}}\n\
+                 .func help(\n\t.param .b32 {other}_param_0\n)\n{{\n}}\n"
+            )
+        };
+        let short = with_short_names(&text("small", "help"));
+        assert_eq!(short, text("", "help"));
+        assert_eq!(with_short_names(&short), short);
     }
 
     #[test]

@@ -110,6 +110,10 @@ impl Compiler<'_> {
         if self.builder.keeps_lines() {
             ptx = labels::drop_unused(&chains.restore(&ptx));
         }
+        if !self.builder.keeps_locals() {
+            // The debugger's tables name parameters too.
+            ptx = parameters::with_short_names(&ptx);
+        }
         ptx = guards::name(&records::in_words(&ptx));
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
