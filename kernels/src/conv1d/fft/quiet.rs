@@ -33,6 +33,7 @@ use cuda_std::warp::{
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
 use super::shape::{MARKS, Shape};
+use crate::here::zero_here;
 
 /// The fewest taps with which a block may be transformed as a whole: the marked runs are this close
 /// to every output.
@@ -445,7 +446,7 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
             let start = if run < COUNT { starts[0] } else { starts[1] };
             let first = start.wrapping_add(run % COUNT * LENGTH + lane);
             let (mut loudest, mut special) = (0, 0);
-            let mut at = 0;
+            let mut at = if LENGTH > 32 { zero_here() } else { 0 };
             while at < LENGTH {
                 let loudness = sample(signal, first.wrapping_add(at)).loudness();
                 if loudness > ceiling {
@@ -539,7 +540,10 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         if window >= 2 {
             return;
         }
-        let (mut last, mut first) = (0, 0);
+        // An opaque start where there are many: LLVM would unroll this, which is rare.
+        let is_long = COUNT > 128 || LENGTH > 32;
+        let mut first = if is_long { zero_here() } else { 0 };
+        let mut last = 0;
         while first < COUNT {
             let run = window * COUNT + first + lane;
             // SAFETY: as `new` was promised; branches are uniform in a warp, and each warp has its
