@@ -27,8 +27,7 @@ use core::ops::Range;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{
-    WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_any,
-    warp_vote_ballot,
+    WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_ballot,
 };
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
@@ -306,18 +305,28 @@ unsafe fn are_others_loud<T: Transformed, const E: usize>(
     loudness: u32,
     others: [u32; 2],
 ) -> bool {
-    let mut all = true;
+    // A lane's own first, and one instruction for all lanes: two votes for each run take twice the
+    // code. Opaque, or LLVM would compare ahead of branches, in more registers than there are.
+    let loudness = loudness + zero_here() as u32;
+    let mut loud = others;
     unrolled::<E>(|e| {
-        let run = order(e);
-        // SAFETY: the caller's promise.
-        unsafe {
-            all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
-                | (others[0] & 1 << run != 0);
-            all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
-                | (others[1] & 1 << run != 0);
-        }
+        let run = 1 << order(e);
+        loud[0] |= if points[e].re.is_as_loud(loudness) {
+            run
+        } else {
+            0
+        };
+        loud[1] |= if points[e].im.is_as_loud(loudness) {
+            run
+        } else {
+            0
+        };
     });
-    all
+    let all = u32::MAX >> (32 - E);
+    // SAFETY: the caller's promise.
+    let [first, second] =
+        loud.map(|loud| unsafe { warp_reduce(u32::MAX, loud, WarpReductionOp::Or) });
+    first & second & all == all
 }
 
 /// The loudness of the quietest run that counts; with many taps, of the loudest of each 2 to the
