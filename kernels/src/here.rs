@@ -53,3 +53,28 @@ pub(crate) fn pointer_here<T>(pointer: *const T) -> *const T {
     }
     same
 }
+
+/// [`pointer_here`] of a pointer to global memory, as which LLVM still knows it. Not where ptxas
+/// then generates other loops: in [`narrow`](crate::matmul::narrow), and along an axis, where it
+/// unrolls fewer.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn global_here<T>(pointer: *const T) -> *const T {
+    let same: *const T;
+    // SAFETY: a move between registers: cuda_builder moves the conversions out.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".reg .u64 from;",
+            ".reg .u64 to;",
+            "cvta.to.global.u64 from, {pointer};",
+            "mov.u64 to, from;",
+            "cvta.global.u64 {same}, to;",
+            "}}",
+            same = out(reg64) same,
+            pointer = in(reg64) pointer,
+            options(pure, nomem, nostack),
+        );
+    }
+    same
+}

@@ -26,7 +26,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::{self, load_if};
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, thread_here};
+use crate::here::{global_here, thread_here};
 use crate::pack::Pack;
 
 /// Threads of a block.
@@ -378,13 +378,13 @@ impl Direct {
                         // SAFETY: an element of a column of B.
                         [b[at][j][k]] = unsafe { load_if(of_cols[j], inside) };
                         let next = if k == 0 { DEPTH / 2 } else { step - DEPTH / 2 };
-                        of_cols[j] = pointer_here(of_cols[j].wrapping_add(next * cols as usize));
+                        of_cols[j] = global_here(of_cols[j].wrapping_add(next * cols as usize));
                     });
                 });
                 unrolled::<HIGH>(|i| {
                     unrolled::<2>(|half| {
                         let row = &mut of_rows[i][half];
-                        *row = pointer_here(row.wrapping_add(step));
+                        *row = global_here(row.wrapping_add(step));
                     });
                 });
                 of_lane -= step as i32;

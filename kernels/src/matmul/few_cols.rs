@@ -24,7 +24,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, product_here};
+use crate::here::{global_here, product_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -430,8 +430,8 @@ impl<T: Scalar> FewCols<T> {
                     _ => (a, [T::ZERO; COLS], load_if(of_b, inside)),
                 }
             };
-            of_a = pointer_here(of_a.wrapping_add(step));
-            of_b = pointer_here(of_b.wrapping_add(step * self.cols));
+            of_a = global_here(of_a.wrapping_add(step));
+            of_b = global_here(of_b.wrapping_add(step * self.cols));
             loaded
         };
         let mut of_lanes = [[T::ZERO; LANES]; ROWS];

@@ -22,7 +22,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, product_here};
+use crate::here::{global_here, product_here};
 use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
 
@@ -275,7 +275,7 @@ impl<T: Scalar> FewRows<T> {
                 let loaded = cols.map(|col| unsafe {
                     load_if(of_b.wrapping_add(col), inside && col < self.cols)
                 });
-                of_b = pointer_here(of_b.wrapping_add(WARPS * self.cols));
+                of_b = global_here(of_b.wrapping_add(WARPS * self.cols));
                 row_of_b += WARPS;
                 loaded
             })
@@ -309,7 +309,7 @@ impl<T: Scalar> FewRows<T> {
         } else {
             product_here() * self.rows
         };
-        let of_a = pointer_here(self.a.wrapping_add(above * self.inner + first + lane));
+        let of_a = global_here(self.a.wrapping_add(above * self.inner + first + lane));
         let mut row = warp;
         while row < ROWS {
             let count = len.saturating_sub(lane).div_ceil(WARP);
@@ -318,7 +318,7 @@ impl<T: Scalar> FewRows<T> {
             let load = |inside: bool| {
                 // SAFETY: an element of A in the slice; zero in a row that does not exist.
                 let [a] = unsafe { load_if(from, inside && row < self.rows) };
-                from = pointer_here(from.wrapping_add(WARP));
+                from = global_here(from.wrapping_add(WARP));
                 a
             };
             in_flight::<_, COPIED>(count, load, |inside, a: T| {

@@ -30,7 +30,7 @@ use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands, column, turned};
-use crate::here::{pointer_here, zero_here};
+use crate::here::{global_here, zero_here};
 use crate::pack::{Pack, elements_behind};
 use cuda_std::unroll::unrolled;
 
@@ -350,7 +350,7 @@ pub(super) unsafe fn multiply<
                         let exists = ((first + part * lines * VECTOR) as u32) < below;
                         asm::store_if(to.cast_mut(), sum, exists);
                     }
-                    to = pointer_here(to.wrapping_add(lines * VECTOR * of.cols));
+                    to = global_here(to.wrapping_add(lines * VECTOR * of.cols));
                     part += 1;
                 }
                 // Orders the warp's reads before the next writes.
@@ -361,7 +361,7 @@ pub(super) unsafe fn multiply<
                 } else {
                     LANE_ROWS * VECTOR - 3
                 };
-                line = pointer_here(line.wrapping_add(next * of.cols));
+                line = global_here(line.wrapping_add(next * of.cols));
             });
             tile += blocks * thread::grid_dim_y() as usize;
             continue;

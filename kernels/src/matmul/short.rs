@@ -22,7 +22,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::asm::{self, load_if, store_if};
-use crate::here::pointer_here;
+use crate::here::global_here;
 use crate::number::Scalar;
 use crate::pack::{Pack, elements_behind, lanes};
 
@@ -299,7 +299,7 @@ impl<T: Scalar> Short<T> {
             unrolled::<DEPTH>(|k| {
                 // SAFETY: a pack of B, aligned.
                 of_b[k] = unsafe { load_if(from, (k < inner) & is_whole) };
-                from = pointer_here(from.wrapping_add(cols));
+                from = global_here(from.wrapping_add(cols));
             });
         } else {
             unrolled::<DEPTH>(|k| {
@@ -308,7 +308,7 @@ impl<T: Scalar> Short<T> {
                     // SAFETY: an element of B.
                     [of_b[k][lane]] = unsafe { load_if(from, (k < inner) & exists[lane]) };
                 });
-                from = pointer_here(from.wrapping_add(cols));
+                from = global_here(from.wrapping_add(cols));
             });
         }
         copied();

@@ -30,7 +30,7 @@ use cuda_std::unroll::unrolled;
 use super::anywhere::{columns, load_clipped, turn};
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, product_here, zero_here};
+use crate::here::{global_here, product_here, zero_here};
 use crate::number::Scalar;
 use crate::pack::{elements_behind, lanes};
 
@@ -381,8 +381,8 @@ impl<T: Scalar> Thin<T> {
                 });
                 (b, a)
             };
-            of_a = pointer_here(of_a.wrapping_add(at_once));
-            of_b = pointer_here(of_b.wrapping_add(at_once * self.cols));
+            of_a = global_here(of_a.wrapping_add(at_once));
+            of_b = global_here(of_b.wrapping_add(at_once * self.cols));
             loaded
         };
         let add = |_, (b, a): ([T; LANES], [T; ROWS])| {

@@ -13,8 +13,10 @@
 //! }
 //! ```
 //!
-//! Outside the template LLVM converts most pointers once, where they enter the kernel. A predicate
-//! that is always true is removed here, most others [in the PTX](crate::guards).
+//! Outside the template LLVM converts most pointers once, where they enter the kernel. A result that
+//! the template converts to a generic address, `cvta.global.u64 ${0}, sum;`, is converted outside,
+//! too: LLVM then knows its space. A predicate that is always true is removed here, most others
+//! [in the PTX](crate::guards).
 
 use std::borrow::Cow;
 
@@ -23,6 +25,9 @@ use crate::error::CudaBuilderError;
 
 /// The lines of a template, which Rust joins by line feeds.
 const LINE: &str = "\\0A";
+
+/// Before the template of assembly whose result is a generic address.
+const POINTER: &str = "ptr asm";
 
 /// Moves conversions out of every template that has them in this form, each on a line of its own.
 /// Other templates stay as they are.
@@ -34,7 +39,15 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
                 return Ok(None);
             };
             let mut before = Vec::new();
+            let mut result = None;
             for (space, number) in [("global", 1), ("shared", 3)] {
+                if assembly.gives(space) {
+                    result = Some((
+                        format!("ptr addrspace({number})"),
+                        format!("%asm.address.{count}"),
+                    ));
+                    count += 1;
+                }
                 let conversion = format!("cvta.to.{space}.u64 ");
                 let Some((at, name, operand)) = assembly.statement(&conversion, ";") else {
                     continue;
@@ -69,7 +82,18 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
             if !assembly.is_changed {
                 return Ok(None);
             }
-            before.push(assembly.instruction(instruction)?);
+            let Some((ty, fresh)) = result else {
+                let called = instruction.result_text();
+                before.push(assembly.instruction(instruction, called, None)?);
+                return Ok(Some(before));
+            };
+            let called = format!("{fresh} = ");
+            before.push(assembly.instruction(instruction, &called, Some(&ty))?);
+            before.push(Instruction::new(&format!(
+                "{}addrspacecast {ty} {fresh} to ptr{}",
+                instruction.result_text(),
+                instruction.position_text()
+            ))?);
             Ok(Some(before))
         })?;
     }
@@ -78,12 +102,12 @@ pub(crate) fn lift(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
 
 /// A call of inline assembly.
 struct Assembly<'i> {
-    template: &'i str,
+    /// What comes before the template: the result's type and flags.
+    start: &'i str,
     /// The template's lines, edited so far.
     lines: Vec<Cow<'i, str>>,
     /// One for each operand, outputs first, then clobbers.
     constraints: Vec<&'i str>,
-    old_constraints: &'i str,
     arguments: Vec<&'i str>,
     new_arguments: Vec<Cow<'i, str>>,
     attributes_at: usize,
@@ -105,18 +129,18 @@ impl<'i> Assembly<'i> {
         };
         let Callee::Assembly {
             template,
-            constraints: old_constraints,
+            constraints,
         } = call.callee
         else {
             return Ok(None);
         };
         let arguments: Vec<_> = call.arguments().collect();
-        let is_plain = !old_constraints.contains('*');
+        let (start, _) = instruction.operands().split_once('"').unwrap_or_default();
+        let is_plain = !constraints.contains('*');
         Ok(is_plain.then(|| Assembly {
-            template,
+            start,
             lines: template.split(LINE).map(Cow::Borrowed).collect(),
-            constraints: old_constraints.split(',').collect(),
-            old_constraints,
+            constraints: constraints.split(',').collect(),
             new_arguments: arguments.iter().map(|&text| text.into()).collect(),
             arguments,
             attributes_at: call.attributes_at,
@@ -163,6 +187,27 @@ impl<'i> Assembly<'i> {
         true
     }
 
+    /// Removes the line `cvta.SPACE.u64 ${0}, NAME;` and the declaration of NAME, and names the result
+    /// instead. `false` if it is no generic address, or not made like this.
+    fn gives(&mut self, space: &str) -> bool {
+        let is_only = self
+            .constraints
+            .iter()
+            .filter(|of| of.starts_with('='))
+            .count()
+            == 1
+            && self.lines.iter().map(|line| uses(line, "0")).sum::<usize>() == 1
+            && self.start.contains(POINTER);
+        let conversion = format!("cvta.{space}.u64 ${{0}}, ");
+        let found = self.lines.iter().enumerate().find_map(|(at, line)| {
+            let name = line.strip_prefix(&conversion)?.strip_suffix(';')?;
+            Some((at, name.to_owned()))
+        });
+        is_only
+            && found
+                .is_some_and(|(at, name)| self.replace(at, &format!(".reg .u64 {name};"), &name, 0))
+    }
+
     /// Removes a predicate that is set at line `at`: its guards, its declaration and that line.
     /// `false` if it is used in another way.
     fn always(&mut self, at: usize, declaration: &str, name: &str) -> bool {
@@ -194,10 +239,13 @@ impl<'i> Assembly<'i> {
         true
     }
 
-    /// The changed call. Braces that no longer enclose a declaration are removed.
+    /// The changed call, whose result has this text before it, and this type if it is another. Braces
+    /// that no longer enclose a declaration are removed.
     fn instruction<'n>(
         mut self,
         old: &Instruction<'_>,
+        result: &str,
+        ty: Option<&str>,
     ) -> Result<Instruction<'n>, CudaBuilderError> {
         let declares = self.lines.iter().any(|line| line.contains(".reg "));
         let is_block = self.lines.first().is_some_and(|line| line == "{")
@@ -206,23 +254,19 @@ impl<'i> Assembly<'i> {
             self.lines.pop();
             self.lines.remove(0);
         }
-        let strings =
-            |template: &str, constraints: &str| format!("\"{template}\", \"{constraints}\"(");
-        let (before, _) = old.operands()[..self.attributes_at]
-            .split_once(&strings(self.template, self.old_constraints))
-            .unwrap_or_default();
-        let operands = format!(
-            "{before}{}{}){}",
-            strings(&self.lines.join(LINE), &self.constraints.join(",")),
-            self.new_arguments.join(", "),
-            &old.operands()[self.attributes_at..]
-        );
+        let start = match ty {
+            Some(ty) => self.start.replacen(POINTER, &format!("{ty} asm"), 1),
+            None => self.start.to_owned(),
+        };
         let text = format!(
-            "{}{}{operands}{}",
-            old.result_text(),
+            "{result}{}{start}\"{}\", \"{}\"({}){}{}",
             old.operation()
                 .strip_suffix(old.operands())
                 .unwrap_or_default(),
+            self.lines.join(LINE),
+            self.constraints.join(","),
+            self.new_arguments.join(", "),
+            &old.operands()[self.attributes_at..],
             old.metadata()
         );
         Instruction::new(&text)
@@ -280,6 +324,29 @@ mod tests {
                  \"=&r,=&r,r,l,0,1,~{{memory}}\"(i32 %i, ptr addrspace(1) %asm.address.0, i32 0, i32 7) #4, !dbg !5\n"
             ),
         );
+    }
+
+    #[test]
+    fn a_result_is_converted_outside() {
+        let call = |ty: &str, lines: &str| {
+            format!(
+                "  %q = tail call {ty} asm \"{{\\0A{lines}\\0A}}\", \"=&l,l,l\"(ptr %p, i64 %n) #4, !dbg !5\n"
+            )
+        };
+        let address = ".reg .u64 a;\\0A.reg .u64 b;\\0Acvta.to.global.u64 a, ${1};";
+        let sum = "add.u64 b, a, ${2};\\0Acvta.global.u64 ${0}, b;";
+        check(
+            &call("ptr", &format!("{address}\\0A{sum}")),
+            "  %asm.address.1 = addrspacecast ptr %p to ptr addrspace(1), !dbg !5\n  \
+             %asm.address.0 = tail call ptr addrspace(1) asm \"add.u64 ${0}, ${1}, ${2};\", \"=&l,l,l\"(ptr addrspace(1) %asm.address.1, i64 %n) #4, !dbg !5\n  \
+             %q = addrspacecast ptr addrspace(1) %asm.address.0 to ptr, !dbg !5\n",
+        );
+        // It is read again, or an integer.
+        let made = ".reg .u64 b;\\0Aadd.u64 b, ${1}, ${2};\\0Acvta.global.u64 ${0}, b;";
+        let again = call("ptr", &format!("{made}\\0Aprefetch.L2 [${{0}}];"));
+        check(&again, &again);
+        let integer = call("i64", made);
+        check(&integer, &integer);
     }
 
     #[test]
