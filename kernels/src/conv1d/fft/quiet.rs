@@ -234,23 +234,22 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
     // SAFETY: the caller's promise; the branches here and above are uniform in a warp.
     let quietest = unsafe {
-        // The other warps wait for this one: a few votes are enough as a rule.
-        let loud = if within {
+        let mut others = [0; 2];
+        if within {
             let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
             doublings = 32 - neighbours.leading_zeros();
-            if doublings >= 2 {
-                // Of four neighbours the last.
-                are_loud::<T, E, 4>(points, &order, quarter)
-            } else {
-                are_loud::<T, E, 1>(points, &order, quarter)
-            }
         } else {
             counts = ranges().map(counted);
-            let others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
+            others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
             let all = u32::MAX >> (32 - E);
             if others[0] & others[1] & all == all {
                 return [loudest, u32::MAX];
             }
+        }
+        // The other warps wait for this one: this is enough as a rule.
+        let loud = if doublings >= 2 {
+            are_lasts_loud(points, &order, quarter)
+        } else {
             are_others_loud(points, &order, quarter, others)
         };
         if loud {
@@ -262,24 +261,24 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     [loudest, quietest]
 }
 
-/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window. Takes a
+/// Whether the last of each four adjacent runs is at least this loud in each window. Takes a
 /// fraction of the time of [`quietest_run`].
 ///
 /// # Safety
 /// All lanes of the warp call it.
 #[inline(always)]
-unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
+unsafe fn are_lasts_loud<T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
     order: impl Fn(usize) -> usize,
     loudness: u32,
 ) -> bool {
-    const { assert!((E / EVERY).is_multiple_of(2), "two runs at a time") };
+    const { assert!(E.is_multiple_of(8), "two runs at a time") };
     // Four chains, because each vote waits for the one before it.
     let mut all = [1; 4];
     let mut numbers = [T::ZERO; 4];
     let mut taken = 0;
     unrolled::<E>(|e| {
-        if order(e) % EVERY == EVERY - 1 {
+        if order(e) % 4 == 3 {
             numbers[taken % 4] = points[e].re;
             numbers[taken % 4 + 1] = points[e].im;
             taken += 2;
@@ -294,7 +293,7 @@ unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
     unsafe { assume_warp_uniform(a & b & c & d) != 0 }
 }
 
-/// As [`are_loud`] for all runs but `others`: a bit for each run by position.
+/// As [`are_lasts_loud`] for all runs but `others`: a bit for each run by position.
 ///
 /// # Safety
 /// All lanes of the warp call it.
@@ -333,7 +332,7 @@ unsafe fn are_others_loud<T: Transformed, const E: usize>(
 /// power `doublings` neighbours.
 ///
 /// # Safety
-/// As for [`are_loud`].
+/// As for [`are_lasts_loud`].
 #[inline(always)]
 unsafe fn quietest_run<T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
