@@ -341,7 +341,7 @@ pub(super) unsafe fn multiply<
                 let mut to = line;
                 // An opaque start: PTX has one of these, and ptxas unrolls it.
                 let mut part = zero_here();
-                while part < LANE_ROWS / lines {
+                loop {
                     let at = part * lines * room_pitch(&policy);
                     // SAFETY: inside C; only this lane has this row and this column. The warp's
                     // lanes have written the room.
@@ -352,6 +352,9 @@ pub(super) unsafe fn multiply<
                     }
                     to = global_here(to.wrapping_add(lines * VECTOR * of.cols));
                     part += 1;
+                    if part == LANE_ROWS / lines {
+                        break;
+                    }
                 }
                 // Orders the warp's reads before the next writes.
                 // SAFETY: whole warps are here.
