@@ -25,6 +25,8 @@ const FOLDED_ONCE_MORE: &str = "Each warp then folds its values once more before
 
 const FOLDED_AGAIN: &str = "A thread then folds elements that another one folds too, which changes no minimum and no maximum.";
 
+const FOLDED_WITH_ITSELF: &str = "After the last round, one more folds each lane's value with itself, which changes no minimum and no maximum.";
+
 const ONE_WARP: &str = "A block of one warp then folds through shared memory, as others do.";
 
 const BEYOND: &str = "A block beyond the work runs its loop's body once; every access in there has a guard of its own, and the barriers are for all threads.";
@@ -171,6 +173,12 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     dropped("setp.ne.u32 inside, %r, 0;", "setp.eq.u32 inside, 0, 0;"), 0..=9,
         "extreme_wide_ extreme_single_" =>
         "The packs of a minimum or maximum are always there: the last one once more, if no other.";
+    widened("setp.eq.b32 %p, %r, 5;", "{ .reg .b32 %bound; mov.b32 %bound, 5; add.s32 %bound, %bound, 1; setp.eq.b32 %p, %r, %bound; }"),
+        0..=1, "extreme_wide_ extreme_single_" =>
+        FOLDED_WITH_ITSELF;
+    widened("setp.ne.b32 %p, %r, 5;", "{ .reg .b32 %bound; mov.b32 %bound, 5; add.s32 %bound, %bound, 1; setp.ne.b32 %p, %r, %bound; }"),
+        0..=1, "extreme_wide_ extreme_single_" =>
+        FOLDED_WITH_ITSELF;
     never("setp.eq.b32 %p, %r, 1;"), 0..=1, "_wide_ _single_" => ONE_WARP;
     always("setp.ne.b32 %p, %r, 1;"), 0..=1, "_wide_ _single_" => ONE_WARP;
     always("setp.ne.b32 %p, %r, 32;"), 1..=1, "dot_wide_f64 sum_wide_f64" => ONE_WARP;
@@ -313,63 +321,63 @@ pub const SURVIVORS: &[Survivor] = survivors! {
         "A thread's first row is inside the product, and so are its first columns, a pack or one, \
          in each row.";
     shuffled("shfl.sync.up.b32 %r, %r, 1, 0, -1;", "shfl.sync.down.b32 %r, %r, 1, 0, -1;"), 1..=2,
-        "scan_once_sum_" =>
+        "scan_once_sum_f32 scan_once_sum_i32" =>
         NOT_USED;
     shuffled("shfl.sync.up.b32 %r, %r, 1, 0, -1;", "shfl.sync.up.b32 %r, %r, 1, 7967, -1;"), 1..=2,
-        "scan_once_sum_" =>
+        "scan_once_sum_f32 scan_once_sum_i32" =>
         NOT_USED;
     shuffled("shfl.sync.idx.b32 %r, %r, 0, 31, -1;", "shfl.sync.bfly.b32 %r, %r, 0, 31, -1;"),
-        1..=2, "scan_once_sum_" =>
+        1..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         "Only lane 0 uses the fold of the earlier tiles, and of the earlier runs.";
     shuffled("shfl.sync.idx.b32 %r, %r, 0, 31, -1;", "shfl.sync.idx.b32 %r, %r, 0, 7967, -1;"),
-        1..=2, "scan_once_sum_" =>
+        1..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         "Only lane 0 uses the fold of the earlier tiles, and of the earlier runs.";
     shuffled("shfl.sync.idx.b32 %r, %r, 31, 31, -1;", "shfl.sync.bfly.b32 %r, %r, 31, 31, -1;"),
-        1..=2, "scan_once_sum_" =>
+        1..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         NOT_USED;
     shuffled("shfl.sync.idx.b32 %r, %r, 31, 31, -1;", "shfl.sync.idx.b32 %r, %r, 31, 7967, -1;"),
-        1..=2, "scan_once_sum_" =>
+        1..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         NOT_USED;
     shuffled("shfl.sync.idx.b32 %r, %r, 7, 31, -1;", "shfl.sync.bfly.b32 %r, %r, 7, 31, -1;"),
-        1..=2, "scan_once_sum_" =>
+        1..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         "Only lane 0 uses the tile's total, and an exchange gives it to that lane, too.";
-    never("setp.eq.b32 %p, %r, 0;"), 2..=2, "scan_once_sum_" =>
+    never("setp.eq.b32 %p, %r, 0;"), 2..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         "One: there is a tile to sum. The other: see `FIRST_LANES`.";
-    always("setp.gt.u32 %p, %r, 1;"), 0..=1, "scan_once_sum_" => FIRST_LANES;
-    always("setp.gt.u32 %p, %r, 3;"), 0..=1, "scan_once_sum_" => FIRST_LANES;
-    never("setp.ne.b32 %p, %r, 0;"), 3..=3, "scan_once_sum_" =>
+    always("setp.gt.u32 %p, %r, 1;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" => FIRST_LANES;
+    always("setp.gt.u32 %p, %r, 3;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" => FIRST_LANES;
+    never("setp.ne.b32 %p, %r, 0;"), 3..=4, "scan_once_sum_f32 scan_once_sum_i32" =>
         "One: a total that is there is summed again. The others: see `PEELED_OFF`.";
-    never("setp.gt.u32 %p, %r, 15;"), 0..=2, "scan_once_sum_" => PEELED_OFF;
-    never("setp.gt.u32 %p, %r, 7;"), 0..=2, "scan_once_sum_" => PEELED_OFF;
-    never("setp.eq.b32 %p, %r, 15;"), 0..=1, "scan_once_sum_" => PEELED_OFF;
-    never("setp.eq.b32 %p, %r, 7;"), 0..=1, "scan_once_sum_" => PEELED_OFF;
-    never("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_" => PEELED_OFF;
-    always("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_" => PEELED_OFF;
-    shifted("ld.shared.b32 %r, [%rd];", "ld.shared.b32 %r, [%rd-4];"), 0..=1, "scan_once_sum_" =>
+    never("setp.gt.u32 %p, %r, 15;"), 0..=2, "scan_once_sum_f32 scan_once_sum_i32" => PEELED_OFF;
+    never("setp.gt.u32 %p, %r, 7;"), 0..=2, "scan_once_sum_f32 scan_once_sum_i32" => PEELED_OFF;
+    never("setp.eq.b32 %p, %r, 15;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" => PEELED_OFF;
+    never("setp.eq.b32 %p, %r, 7;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" => PEELED_OFF;
+    never("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_f32 scan_once_sum_i32" => PEELED_OFF;
+    always("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_f32 scan_once_sum_i32" => PEELED_OFF;
+    shifted("ld.shared.b32 %r, [%rd];", "ld.shared.b32 %r, [%rd-4];"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" =>
         PEELED_OFF;
-    shifted("ld.shared.b32 %r, [%rd];", "ld.shared.b32 %r, [%rd+4];"), 0..=1, "scan_once_sum_" =>
+    shifted("ld.shared.b32 %r, [%rd];", "ld.shared.b32 %r, [%rd+4];"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" =>
         PEELED_OFF;
     shifted("ld.shared.b64 %rd, [%rd+8];", "ld.shared.b64 %rd, [%rd+0];"), 0..=1,
-        "scan_once_sum_" =>
+        "scan_once_sum_f32 scan_once_sum_i32" =>
         PEELED_OFF;
     shifted("ld.shared.b64 %rd, [%rd+8];", "ld.shared.b64 %rd, [%rd+16];"), 0..=1,
-        "scan_once_sum_" =>
+        "scan_once_sum_f32 scan_once_sum_i32" =>
         PEELED_OFF;
-    never("setp.lt.u32 %p, %r, %r;"), 1..=1, "scan_once_sum_" =>
+    never("setp.lt.u32 %p, %r, %r;"), 1..=1, "scan_once_sum_f32 scan_once_sum_i32" =>
         "The tiles of the first line have their numbers by a division, too.";
-    always("setp.lt.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_" =>
+    always("setp.lt.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_f32 scan_once_sum_i32" =>
         "A warp beyond the end of its tile fills its slots with what changes no sum.";
-    always("setp.gt.u64 %p, %rd, %rd;"), 0..=1, "scan_once_sum_" => ONE_BY_ONE;
-    always("setp.ne.b64 %p, %rd, 0;"), 0..=1, "scan_once_sum_" => ONE_BY_ONE;
-    never("setp.le.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_" => ONE_BY_ONE;
-    always("setp.eq.b32 %p, %r, %r;"), 0..=2, "scan_once_sum_" =>
+    always("setp.gt.u64 %p, %rd, %rd;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" => ONE_BY_ONE;
+    always("setp.ne.b64 %p, %rd, 0;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" => ONE_BY_ONE;
+    never("setp.le.u64 %p, %rd, %rd;"), 1..=1, "scan_once_sum_f32 scan_once_sum_i32" => ONE_BY_ONE;
+    always("setp.eq.b32 %p, %r, %r;"), 0..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         "A value of one word is asked twice for its tag.";
-    always("setp.eq.b64 %p, %rd, 0;"), 0..=1, "scan_once_sum_" =>
+    always("setp.eq.b64 %p, %rd, 0;"), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" =>
         "A tile that is not there at the first look is summed at once.";
-    never("setp.eq.b64 %p, %rd, 0;"), 2..=2, "scan_once_sum_" =>
+    never("setp.eq.b64 %p, %rd, 0;"), 2..=2, "scan_once_sum_f32 scan_once_sum_i32" =>
         "One: a tile is waited for until it is there; in the emulator each block begins. The \
          other: see `ONE_BY_ONE`.";
-    widened("setp.eq.b32 %p, %r, %r;", BOUND_OF_REGISTER), 0..=1, "scan_once_sum_" =>
+    widened("setp.eq.b32 %p, %r, %r;", BOUND_OF_REGISTER), 0..=1, "scan_once_sum_f32 scan_once_sum_i32" =>
         "The lanes beyond the earlier tiles have what they need: nothing is summed for them.";
 };
 
