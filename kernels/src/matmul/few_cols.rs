@@ -24,7 +24,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::{global_here, product_here};
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -142,26 +142,15 @@ pub fn matmul_few_cols<T: Scalar>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        // Only the sums differ: the rest is in the kernel once.
-        let log = match cols {
-            1 if packs == 1 && size_of::<T>() == 8 => 0,
-            2 => 1,
-            5..=8 if most_cols::<T>() > 4 => 3,
-            9.. if most_cols::<T>() > 4 => 4,
-            _ => 2,
-        };
-        // By the columns again, not by their logarithm: LLVM then knows which exist.
-        of.each(log, |at, of_part, slots| match cols {
+        match cols {
             1 if packs == 1 && size_of::<T>() == 8 => {
-                of.put::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(at, of_part, slots)
+                of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>()
             }
-            2 => of.put::<2, 1, { lanes::<T>() }, 8>(at, of_part, slots),
-            5..=8 if most_cols::<T>() > 4 => {
-                of.put::<8, 1, { lanes::<T>() }, 4>(at, of_part, slots)
-            }
-            9.. if most_cols::<T>() > 4 => of.put::<16, 1, { lanes::<T>() }, 2>(at, of_part, slots),
-            _ => of.put::<4, 1, { lanes::<T>() }, 4>(at, of_part, slots),
-        })
+            2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
+            5..=8 if most_cols::<T>() > 4 => of.each::<8, 1, { lanes::<T>() }, 4>(),
+            9.. if most_cols::<T>() > 4 => of.each::<16, 1, { lanes::<T>() }, 2>(),
+            _ => of.each::<4, 1, { lanes::<T>() }, 4>(),
+        }
     }
 }
 
@@ -239,14 +228,10 @@ pub fn matmul_one_col<T: Scalar>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        of.each(0, |at, of_part, slots| {
-            match packs == 1 && size_of::<T>() == 4 {
-                true => of.put::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(at, of_part, slots),
-                false => {
-                    of.put::<1, 1, { lanes::<T>() }, { 4 + 2 * lanes::<T>() }>(at, of_part, slots)
-                }
-            }
-        })
+        match packs == 1 && size_of::<T>() == 4 {
+            true => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
+            false => of.each::<1, 1, { lanes::<T>() }, { 4 + 2 * lanes::<T>() }>(),
+        }
     }
 }
 
@@ -265,18 +250,25 @@ struct FewCols<T> {
     whole: bool,
 }
 
-/// A thread's first row, the slice's first element and length, and the thread's number in its team.
-type Part = (usize, usize, usize, usize);
-
 impl<T: Scalar> FewCols<T> {
-    /// Computes the block's outputs, of 2^`log` columns at most. `put` writes a group's sums to
-    /// shared memory: see [`put`](Self::put).
+    /// Computes the block's outputs. Each thread has sums for ROWS rows and COLS columns; COLS is a
+    /// power of two. A load takes LANES elements of a row of A, or up to PACK of B. The loads of
+    /// AT_ONCE steps are in flight.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires, and there are at most that many
-    /// columns. All threads of the launch call it, with the kernel's shape.
+    /// The operands have the lengths that the kernel requires, and there are at most COLS columns.
+    /// If LANES is above 1, COLS is 1, A and B are aligned to LANES elements, and a row of A is a
+    /// whole number of them. All threads of the launch call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn each(&self, log: u32, put: impl Fn(Part, usize, *mut T)) {
+    unsafe fn each<
+        const COLS: usize,
+        const LANES: usize,
+        const PACK: usize,
+        const AT_ONCE: usize,
+    >(
+        &self,
+    ) {
+        const { assert!(COLS.is_power_of_two() && COLS <= 16 && (LANES == 1 || COLS == 1)) };
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
         let slots = shared_array![u64; THREADS as usize * ROWS].cast::<T>();
         let last = shared_array![u32; 1];
@@ -296,23 +288,28 @@ impl<T: Scalar> FewCols<T> {
             while group < groups {
                 let top = group * high;
                 let at = (top + of_team * ROWS, begin, len, member);
-                put(
-                    at,
-                    lanes,
-                    slots.wrapping_add((t >> of_lanes) * (ROWS << log)),
-                );
+                // SAFETY: passed on to the caller.
+                let own = unsafe { self.part::<COLS, LANES, PACK, AT_ONCE>(at, lanes) };
                 // SAFETY: each output of each part has one lane, and one slot; after the barrier
                 // each output has one thread.
                 unsafe {
+                    // log2 of the number of lanes that have the same column.
+                    let same = of_lanes - COLS.trailing_zeros();
+                    let lane = t & (lanes - 1);
+                    if lane & ((1 << same) - 1) == 0 {
+                        let of_part = (t >> of_lanes) * ROWS * COLS;
+                        let slots = slots.wrapping_add(of_part + (lane >> same));
+                        unrolled::<ROWS>(|row| slots.wrapping_add(row * COLS).write(own[row]));
+                    }
                     // Orders all parts' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs(log, top, high, |out, at| {
-                        let of_team = ((out / ROWS) >> log) * parts * (ROWS << log);
-                        let slots = slots.wrapping_add(of_team + (out & ((ROWS << log) - 1)));
+                    self.outputs::<COLS>(top, high, |out, at| {
+                        let of_team = out / (ROWS * COLS) * parts * ROWS * COLS;
+                        let slots = slots.wrapping_add(of_team + out % (ROWS * COLS));
                         let mut sum = T::ZERO;
                         let mut part = 0;
                         while part < parts {
-                            sum = sum.add(slots.wrapping_add(part * (ROWS << log)).read());
+                            sum = sum.add(slots.wrapping_add(part * ROWS * COLS).read());
                             part += 1;
                         }
                         self.to.store(number, at, sum);
@@ -322,7 +319,7 @@ impl<T: Scalar> FewCols<T> {
                             .to
                             .is_last(product_here() * groups + group, t == 0, last)
                     {
-                        self.outputs(log, top, high, |_, at| self.to.add::<1>(|_| Some(at)));
+                        self.outputs::<COLS>(top, high, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next rows' sums.
                     thread::sync_threads();
@@ -334,50 +331,16 @@ impl<T: Scalar> FewCols<T> {
     }
 
     /// Calls `each` for this thread's outputs among the `high` rows from `top` on. Its arguments
-    /// are the output's index in `high` · 2^`log`, and its index in C.
+    /// are the output's index in `high` · COLS, and its index in C.
     #[inline(always)]
-    fn outputs(&self, log: u32, top: usize, high: usize, each: impl Fn(usize, usize)) {
+    fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {
         let mut out = thread::thread_idx_x() as usize;
-        while out < high << log {
-            let (row, col) = (top + (out >> log), out & ((1 << log) - 1));
+        while out < high * COLS {
+            let (row, col) = (top + out / COLS, out % COLS);
             if row < self.rows && col < self.cols {
                 each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += THREADS as usize;
-        }
-    }
-
-    /// Writes a part's sums to its slots in shared memory. Each thread has sums for ROWS rows and
-    /// COLS columns; COLS is a power of two. A load takes LANES elements of a row of A, or up to
-    /// PACK of B. The loads of AT_ONCE steps are in flight.
-    ///
-    /// # Safety
-    /// As for [`each`](Self::each), with at most COLS columns; all lanes of a warp call it, and
-    /// nothing else uses the part's slots. If LANES is above 1, COLS is 1, A and B are aligned to
-    /// LANES elements, and a row of A is a whole number of them.
-    #[inline(always)]
-    unsafe fn put<
-        const COLS: usize,
-        const LANES: usize,
-        const PACK: usize,
-        const AT_ONCE: usize,
-    >(
-        &self,
-        at: Part,
-        lanes: usize,
-        slots: *mut T,
-    ) {
-        const { assert!(COLS.is_power_of_two() && COLS <= 16 && (LANES == 1 || COLS == 1)) };
-        const { assert!(ROWS.is_power_of_two()) };
-        // SAFETY: passed on to the caller.
-        let own = unsafe { self.part::<COLS, LANES, PACK, AT_ONCE>(at, lanes) };
-        // log2 of the number of lanes that have the same column.
-        let same = (lanes as u32).trailing_zeros() - COLS.trailing_zeros();
-        let lane = thread::thread_idx_x() as usize & (lanes - 1);
-        if lane & ((1 << same) - 1) == 0 {
-            let slots = slots.wrapping_add(lane >> same);
-            // SAFETY: the lane's slots.
-            unrolled::<ROWS>(|row| unsafe { slots.wrapping_add(row * COLS).write(own[row]) });
         }
     }
 
@@ -395,7 +358,7 @@ impl<T: Scalar> FewCols<T> {
         const AT_ONCE: usize,
     >(
         &self,
-        (top, begin, len, member): Part,
+        (top, begin, len, member): (usize, usize, usize, usize),
         lanes: usize,
     ) -> [T; ROWS] {
         let packs = len / LANES;
@@ -416,13 +379,13 @@ impl<T: Scalar> FewCols<T> {
             .b
             .wrapping_add((product * self.inner + first) * self.cols);
         let mut own = [[T::ZERO; COLS]; ROWS];
-        let (step, rows) = (self.team * LANES, self.rows);
+        let step = self.team * LANES;
         let both = |inside: bool| {
             // SAFETY: loads happen only if `inside`, and for rows that A has: then A has this pack
             // in each of them, and B has this pack or row.
             let loaded = unsafe {
                 let a: [[T; LANES]; ROWS] = core::array::from_fn(|row| {
-                    let exists = inside & (top + row < rows);
+                    let exists = inside && top + row < self.rows;
                     load_if(of_a.wrapping_add(row * self.inner), exists)
                 });
                 match LANES {
@@ -430,8 +393,8 @@ impl<T: Scalar> FewCols<T> {
                     _ => (a, [T::ZERO; COLS], load_if(of_b, inside)),
                 }
             };
-            of_a = global_here(of_a.wrapping_add(step));
-            of_b = global_here(of_b.wrapping_add(step * self.cols));
+            of_a = pointer_here(of_a.wrapping_add(step));
+            of_b = pointer_here(of_b.wrapping_add(step * self.cols));
             loaded
         };
         let mut of_lanes = [[T::ZERO; LANES]; ROWS];
@@ -492,7 +455,7 @@ impl<T: Scalar> FewCols<T> {
         from: *const T,
         inside: bool,
     ) -> [T; COLS] {
-        let (mut row, cols) = ([T::ZERO; COLS], self.cols);
+        let mut row = [T::ZERO; COLS];
         // SAFETY: the caller's promise; a whole row is aligned to packs.
         unsafe {
             if COLS.is_multiple_of(PACK) && self.whole {
@@ -504,7 +467,7 @@ impl<T: Scalar> FewCols<T> {
                 });
             } else {
                 unrolled::<COLS>(|col| {
-                    let exists = inside & (col < cols);
+                    let exists = inside && col < self.cols;
                     [row[col]] = load_if(from.wrapping_add(col), exists);
                 });
             }

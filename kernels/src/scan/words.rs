@@ -39,6 +39,25 @@ pub(super) const fn words<T>() -> usize {
     size_of::<T>().div_ceil(4)
 }
 
+/// The halves of a word, by one move, or by shifts for 32-bit values: 2²⁹ i32 took 1.05 times as long
+/// with moves, 2²⁰ i64 1.04 times with shifts (H200).
+#[inline(always)]
+fn divided<T: Scalar>(word: u64) -> (u32, u32) {
+    match words::<T>() {
+        2 => halves(word),
+        _ => (word as u32, (word >> 32) as u32),
+    }
+}
+
+/// The word with these halves, in the same way.
+#[inline(always)]
+fn joined<T: Scalar>(low: u32, high: u32) -> u64 {
+    match words::<T>() {
+        2 => whole(low, high),
+        _ => u64::from(low) | u64::from(high) << 32,
+    }
+}
+
 impl Words {
     pub(super) fn new(state: *mut u64, tag: u32) -> Self {
         Self {
@@ -58,12 +77,12 @@ impl Words {
     /// The state has a place for it, which is accessed only atomically.
     #[inline(always)]
     pub(super) unsafe fn put<T: Scalar>(self, index: usize, value: T) {
-        let (word, (low, high)) = (self.word::<T>(index), halves(value.bits()));
+        let (word, (low, high)) = (self.word::<T>(index), divided::<T>(value.bits()));
         // SAFETY: the caller's promise.
         unsafe {
-            atomic_store_relaxed_64_device(word, whole(low, self.tag));
+            atomic_store_relaxed_64_device(word, joined::<T>(low, self.tag));
             if words::<T>() == 2 {
-                atomic_store_relaxed_64_device(word.wrapping_add(1), whole(high, self.tag));
+                atomic_store_relaxed_64_device(word.wrapping_add(1), joined::<T>(high, self.tag));
             }
         }
     }
@@ -90,16 +109,16 @@ impl Words {
     /// A `Loaded` that stands for this value, as if it had been published.
     #[inline(always)]
     pub(super) fn known<T: Scalar>(self, value: T) -> Loaded {
-        let (low, high) = halves(value.bits());
-        Loaded([low, high].map(|half| whole(half, self.tag)))
+        let (low, high) = divided::<T>(value.bits());
+        Loaded([low, high].map(|half| joined::<T>(half, self.tag)))
     }
 
     /// A loaded value, and whether it had been published.
     #[inline(always)]
     pub(super) fn value<T: Scalar>(self, Loaded([low, high]): Loaded) -> (T, bool) {
-        let ((low, low_tag), (high, high_tag)) = (halves(low), halves(high));
+        let ((low, low_tag), (high, high_tag)) = (divided::<T>(low), divided::<T>(high));
         let bits = match words::<T>() {
-            2 => whole(low, high),
+            2 => joined::<T>(low, high),
             _ => u64::from(low),
         };
         (
@@ -143,8 +162,7 @@ impl Tickets {
     /// As for [`take`](Self::take), once for each ticket.
     #[inline(always)]
     pub(super) unsafe fn taken(self, taken: u64) -> (u32, u32) {
-        let (ticket, launch) = halves(taken);
-        let tag = launch.wrapping_add(1);
+        let (ticket, tag) = (taken as u32, ((taken >> 32) as u32).wrapping_add(1));
         if ticket == self.total - 1 {
             let rest = (1 << 32) - u64::from(self.total);
             let others = self.len as u32 - 1;
