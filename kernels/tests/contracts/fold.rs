@@ -26,11 +26,15 @@ fn sums_of_slices_are_as_long_as_the_product() {
         ),
         (start(memory(31), memory(10), good()), "Some(sums.len())"),
         (
-            start(memory(30), memory(10), shape([2, 1, 1], [128, 1, 1])),
+            start(memory(30), memory(10), shape([2, 1, 1], [256, 1, 1])),
             "block.x",
         ),
         (
-            start(memory(30), memory(10), shape([2, 2, 1], [256, 1, 1])),
+            start(
+                memory(30),
+                memory(10),
+                shape([2, 2, 1], [fold::THREADS, 1, 1]),
+            ),
             "grid.y",
         ),
     ] {

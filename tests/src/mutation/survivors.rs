@@ -29,6 +29,7 @@ const FOLDED_WITH_ITSELF: &str = "After the last round, one more folds each lane
 
 const ONE_WARP: &str = "A block of one warp then folds through shared memory, as others do.";
 
+const FOR_MORE: &str = "The way for more slices adds fewer, too.";
 const BEYOND: &str = "A block beyond the work runs its loop's body once; every access in there has a guard of its own, and the barriers are for all threads.";
 
 const ONE_ROUND_MORE: &str = "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads.";
@@ -117,12 +118,16 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     never("setp.eq.b64 %p, %rd, 0;"), 0..=2,
         "matmul_pitch_ matmul_split_ transpose_aligned_ transpose_packs_ _quads_" =>
         "Rows without elements are counted through; only 2⁵⁷ of them take too long.";
-    never("setp.ge.u64 %p, %rd, %rd;"), 2..=2, "matmul_fold_" => BEYOND;
-    never("setp.eq.b64 %p, %rd, 0;"), 3..=3, "matmul_fold_" =>
+    never("setp.ge.u64 %p, %rd, %rd;"), 1..=1, "matmul_fold_" => BEYOND;
+    never("setp.eq.b64 %p, %rd, 0;"), 1..=1, "matmul_fold_" =>
         "Without slices the loop makes one round, which adds zeros. At no whole pack, the same \
          sums element by element.";
-    always("setp.ne.b64 %p, %rd, 0;"), 1..=1, "matmul_fold_" =>
-        "A C of whole packs has the same sums element by element.";
+    always("setp.ne.b64 %p, %rd, 0;"), 3..=3, "matmul_fold_" =>
+        "A C of whole packs has the same sums element by element. No launch adds no slices.";
+    never("setp.lt.u64 %p, %rd, 5;"), 1..=1, "matmul_fold_" => FOR_MORE;
+    never("setp.lt.u64 %p, %rd, 9;"), 1..=1, "matmul_fold_" => FOR_MORE;
+    always("setp.ne.b64 %p, %rd, 1;"), 2..=2, "matmul_fold_" =>
+        "No job adds a single slice; the operation's own test does.";
     always("setp.eq.b64 %p, %rd, 0;"), 1..=1, "matmul_fold_" =>
         "All C of the jobs begin at whole packs; one of the operation's own test does not.";
     widened("setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"), 3..=3, "matmul_fold_" =>

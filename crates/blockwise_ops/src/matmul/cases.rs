@@ -9,6 +9,8 @@ const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipeli
 const IN_SLICES: &[&str] = &["sliced", "mma", "few", "direct"];
 /// The same for more than a few tiles of doubles.
 const IN_TILES: &[&str] = &["sliced", "mma", "few"];
+/// Those whose slices a second launch adds.
+const FOLDED: &[&str] = &["sliced", "mma"];
 /// Those that have batches.
 const BATCHES: &[&str] = &["pipelined", "sliced", "mma", "direct"];
 /// Small tiles of doubles.
@@ -94,6 +96,17 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[11, 80, 12]).by(IN_SLICES).counting(5).capped(1),
     Case::of(&[10, 288, 52]).by(IN_TILES).counting(18).capped(1),
     Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
+    // As many slices as a thread loads, and fewer; none of them empty.
+    Case::of(&[20, 48, 20]).by(FOLDED).counting(3).capped(1),
+    Case::of(&[11, 64, 12]).by(FOLDED).counting(4),
+    Case::of(&[20, 96, 20]).by(FOLDED).counting(6).capped(1),
+    Case::of(&[11, 112, 12]).by(FOLDED).counting(7),
+    Case::of(&[11, 128, 12]).by(FOLDED).counting(8),
+    // The same element by element.
+    Case::of(&[9, 48, 9]).by(FOLDED).counting(3).capped(1),
+    Case::of(&[7, 64, 5]).by(FOLDED).counting(4),
+    Case::of(&[5, 112, 7]).by(FOLDED).counting(7),
+    Case::of(&[9, 272, 9]).by(FOLDED).counting(17).capped(1),
     // The same element by element.
     Case::of(&[21, 288, 51]).by(IN_TILES).counting(18).capped(1),
     // Few rows and columns: each number of sums, groups that are cut, by packs and by elements; one

@@ -263,7 +263,7 @@ fn fastest_of(
             let cut = within(cut, slices.saturating_mul(batch), device);
             let vectors = vectors && fit(cut, [aligned; 2], of[2]);
             let multiplied = in_tiles((of, batch), cut, slices, vectors, device);
-            let time = multiplied + cost::fold(of, batch, slices, bytes, multiplied, device);
+            let time = multiplied + cost::fold(of, batch, slices, bytes, device);
             let worth = if slices == 1 { 1.0 } else { cost::WORTH };
             (time / worth, Slicing { cut, slices })
         })

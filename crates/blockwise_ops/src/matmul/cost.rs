@@ -35,19 +35,6 @@ pub(super) const WORTH: f64 = 0.98;
 /// The smallest inner extent of a slice: the asynchronous copies fill three stages of 16.
 pub(super) const SHORTEST: usize = 48;
 
-/// Nanoseconds of a second launch, which adds the slices, and per slice; bytes per nanosecond at
-/// which the products of slices are written and read again, mostly in the L2 cache.
-const fn folds(bytes: usize) -> [f64; 3] {
-    match bytes {
-        4 => [2150.0, 30.0, 4000.0],
-        _ => [2050.0, 53.0, 3000.0],
-    }
-}
-/// What is saved where it starts early: 512³ 16.2 µs instead of 17.7, f64 64 × 1500 × 640 9.9
-/// instead of 11.4 (H200). In products longer than LONG it decides nothing but ties.
-const EARLY: f64 = 1500.0;
-const LONG: f64 = 40_000.0;
-
 /// What `naive` and `tiled` share.
 const SIMPLE: Cost = Cost {
     tile: [TILE as usize; 2],
@@ -134,23 +121,61 @@ pub(super) fn moved([rows, inner, cols]: [usize; 3], batch: usize) -> f64 {
     batch as f64 * (rows * inner + inner * cols + rows * cols)
 }
 
-/// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes, after
-/// one that takes `product`.
+/// What the launch that adds slices costs where it starts while the product's last blocks run, what
+/// more on devices where it does not, and what for each slice.
+const LAUNCH: f64 = 1300.0;
+const LATE: f64 = 1500.0;
+const SLICE: f64 = 30.0;
+/// Bytes per nanosecond, read and written. Each byte beyond HELD, what the L2 cache holds, takes 1 /
+/// BEYOND nanoseconds more.
+const CACHED: f64 = 5800.0;
+const HELD: f64 = 40e6;
+const BEYOND: f64 = 10_000.0;
+
+/// Nanoseconds of the launch that adds slices, beside the product's, for elements of `bytes` bytes.
 pub(super) fn fold(
     [rows, _, cols]: [usize; 3],
     batch: usize,
     slices: usize,
     bytes: usize,
-    product: f64,
-    device: &DeviceProperties,
+    properties: &DeviceProperties,
 ) -> f64 {
     if slices == 1 {
         return 0.0;
     }
-    let [launch, slice, sums] = folds(bytes);
-    let is_early = device.compute_capability >= (9, 0) && product < LONG;
-    let launch = launch - if is_early { EARLY } else { 0.0 };
+    let late = match properties.compute_capability >= (9, 0) {
+        true => 0.0,
+        false => LATE,
+    };
     let outputs = batch as f64 * rows as f64 * cols as f64;
-    let moved = 2.0 * (slices * bytes) as f64 * outputs;
-    launch + slice * slices as f64 + moved / sums
+    let moved = (slices as f64 + 1.0) * bytes as f64 * outputs;
+    let beyond = (moved - HELD).max(0.0);
+    LAUNCH + SLICE * slices as f64 + late + moved / CACHED + beyond / BEYOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Products of 48 elements a slice and this launch, less the product alone, on an H200.
+    #[test]
+    fn slices_are_added_in_the_time_that_was_measured() {
+        let properties = crate::limits::h200();
+        for (bytes, outputs, slices, measured) in [
+            (8, 32_768, 8, 1860.0),
+            (8, 131_072, 4, 2270.0),
+            (8, 524_288, 8, 6690.0),
+            (8, 1 << 20, 4, 8420.0),
+            (8, 1 << 20, 16, 38_430.0),
+            (4, 262_144, 16, 4060.0),
+            (4, 2 << 20, 8, 18_660.0),
+        ] {
+            let time = fold([1, 1, outputs], 1, slices, bytes, &properties);
+            let error = time / measured - 1.0;
+            assert!(
+                error.abs() < 0.25,
+                "{outputs} in {slices}: {time} for {measured}"
+            );
+        }
+    }
 }

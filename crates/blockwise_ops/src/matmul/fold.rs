@@ -9,6 +9,8 @@ use crate::LaunchError;
 use crate::by_width::by_width;
 use crate::operation::{Operands, Task};
 
+const PACK: u64 = kernels::pack::BYTES as u64;
+
 /// Starts it, for a C of any length at any address.
 pub(super) fn enqueue(
     on: (&Device, Option<&Stream>),
@@ -16,7 +18,9 @@ pub(super) fn enqueue(
     sums: AnyView<'_>,
     c: AnyViewMut<'_>,
 ) -> Result<(), LaunchError> {
-    let blocks = by_width!(task.problem.ty.bytes(), T => blocks::<T>(c.len()));
+    let slices = sums.len().checked_div(c.len()).unwrap_or_default();
+    let aligned = sums.is_aligned(PACK) && c.is_aligned(PACK);
+    let blocks = by_width!(task.problem.ty.bytes(), T => blocks::<T>(c.len(), slices, aligned));
     let blocks = blocks.min(MOST_BLOCKS as usize);
     let plan = blocks_of(task, [FOLD, 0], blocks, THREADS, 0)?;
     plan.start(on, Operands::of(*task.problem, &[sums], c))
@@ -58,5 +62,37 @@ mod tests {
             let c = all.to_vec().unwrap().split_off(offset);
             assert_eq!(c, expected, "{outputs} in {slices}, from {offset} on");
         }
+    }
+
+    /// One thread adds all parts, four lanes share them, or each element has its own: the order of
+    /// a sum is the same.
+    #[test]
+    fn the_bits_of_a_sum_depend_on_its_slices_alone() {
+        fn bits<T: blockwise::Typed + From<f32> + PartialEq + std::fmt::Debug>() {
+            let device = Device::emulator();
+            let outputs = 264;
+            for slices in [1, 2, 5, 8, 9, 16, 17, 40] {
+                let value = |i: usize| T::from(1.0 / (1.0 + (i * 7 % 101) as f32));
+                let sums: Vec<T> = (0..outputs * slices).map(value).collect();
+                let sums = device.upload(&sums).unwrap();
+                let (problem, options) =
+                    (Problem::new(T::TYPE, &[1, 1, outputs]), Options::default());
+                let variant = match T::TYPE {
+                    Type::F32 => &super::super::SLICED,
+                    _ => &super::super::MMA,
+                };
+                let task = Task::new(variant, &problem, &options, device.properties());
+                let of = |offset: usize| {
+                    let nothing = vec![T::from(f32::NAN); offset + outputs];
+                    let mut all = device.upload(&nothing).unwrap();
+                    let c = all.as_view_mut().into_view_mut(offset..);
+                    enqueue((&device, None), &task, sums.as_view().into(), c.into()).unwrap();
+                    all.to_vec().unwrap().split_off(offset)
+                };
+                assert_eq!(of(0), of(1), "{slices} slices");
+            }
+        }
+        bits::<f32>();
+        bits::<f64>();
     }
 }
