@@ -23,7 +23,9 @@
 //!   lanes read all 32 banks, and a copy of 128 bytes stays one: padded rows would split it, and
 //!   1.25 times as many sectors come from the L2 cache.
 //! - The barrier in the middle of a step orders all threads' copies of the next stage before the
-//!   reads of it, and all reads of the previous stage before the copies that overwrite it.
+//!   reads of it, and all reads of the previous stage before the copies that overwrite it. The
+//!   largest tiles have one for two steps and stages: their block has a multiprocessor to itself,
+//!   so nothing else multiplies while warps wait (1.7 % of 4096³ on an H200).
 //! - Global reads per element of C: inner/`cols` of A and inner/`rows` of B of the block; shared
 //!   reads inner/`warp_cols` and inner/`warp_rows`.
 //! - Slices of the inner extent, for all rows of C or for the last ones: the tiles of whole waves go
@@ -170,7 +172,7 @@ kernel!(
 kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged);
 
 /// One product of the batch. As `policy` says, a warp has HIGH × WIDE multiplications in
-/// SLOTS slots per step, leaves AHEAD groups of copies in flight, FIRST before
+/// SLOTS slots per step, leaves AHEAD groups of copies in flight at a barrier, FIRST before
 /// its first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of
 /// a slot.
 ///
@@ -260,7 +262,7 @@ unsafe fn multiply<
         // The stage to copy to next.
         let mut write = 0;
         let mut step = 0;
-        while step < policy.stages as u32 - 1 {
+        while step < distance(&policy) {
             let from = if step >= steps {
                 INNER as u32
             } else if step == 0 {
@@ -280,7 +282,7 @@ unsafe fn multiply<
             write = next(write);
             step += 1;
         }
-        // Orders all threads' copies of the first step before the reads of them.
+        // Orders all threads' copies of the steps until the first barrier before the reads of them.
         cp_async_wait_group::<FIRST>();
         thread::sync_threads();
 
@@ -307,7 +309,7 @@ unsafe fn multiply<
         while remain > 0 {
             // LLVM would compare what it knows twice, and jump over the copies in two ways.
             let new = if skips(&policy) { zero_here() } else { 0 };
-            let copies_more = remain + new as u32 >= policy.stages as u32;
+            let copies_more = remain + new as u32 > distance(&policy);
             let from = if copies_more || skips(&policy) {
                 0
             } else {
@@ -321,9 +323,10 @@ unsafe fn multiply<
             };
             unrolled::<SLOTS>(|slot| {
                 let (group, i) = (slot / HIGH, slot % HIGH);
-                if slot == HIGH {
-                    // Orders all threads' copies of the next step before the reads of them, and all
-                    // reads of the previous stage before the copies that overwrite it.
+                if slot == HIGH && remain.is_multiple_of(every(&policy)) {
+                    // Orders all threads' copies of the steps until the next barrier, and of the one
+                    // after it, before the reads of them, and all reads of previous steps before
+                    // the copies that overwrite their stages.
                     cp_async_wait_group::<AHEAD>();
                     thread::sync_threads();
                 }

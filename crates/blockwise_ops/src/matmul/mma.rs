@@ -20,9 +20,7 @@ const fn rates(tiles: MmaTiles, pairs: bool) -> Rates {
         (MmaTiles::Slim, _) => (4400.0, &[10.4, 19.3], 1490.0, 104.0, 0.00033),
         (MmaTiles::Square, true) => (5050.0, &[24.2, 36.3, 53.8], 600.0, 502.0, 0.00035),
         (MmaTiles::Tall, true) => (4900.0, &[39.2, 70.0], 1000.0, 1190.0, 0.00022),
-        // 70.5 stand for the fitted 68.5: in long products, in which the clock falls, these tiles
-        // lose more than 128 × 64. 8192³ is 0.956 times as fast in them.
-        (MmaTiles::Large, _) => (3690.0, &[70.5], 1930.0, 3250.0, 0.00026),
+        (MmaTiles::Large, _) => (3660.0, &[66.1], 3400.0, 2200.0, 0.00044),
         (MmaTiles::Small, false) => (4570.0, &[9.3, 17.8, 27.5], 1140.0, 133.0, 0.00038),
         (MmaTiles::Square, false) => (5560.0, &[27.4, 40.4, 59.7], 410.0, 1490.0, 0.00033),
         (MmaTiles::Tall, false) => (5520.0, &[41.3, 75.0], 0.0, 3830.0, 0.00029),
@@ -36,6 +34,11 @@ const fn rates(tiles: MmaTiles, pairs: bool) -> Rates {
         moved: 0.0,
     }
 }
+
+/// How much longer 128 × 128 takes in products of more than MOST_TIME nanoseconds: the clock falls, and
+/// it loses more than 128 × 64. So much that 8192³ stays in 128 × 64: 19.7 ms, and 20.2 in 128 × 128.
+const FALLEN: f64 = 1.07;
+const MOST_TIME: f64 = 1.5e6;
 
 /// How much longer an element takes if rows of A, or of B, are no whole sectors: every other row
 /// then begins mid-sector, and its copies touch one sector more. Small tiles read their operands
@@ -110,7 +113,7 @@ pub(super) fn slices(
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
         let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
-        time + fold(of, batch, slices, size_of::<f64>(), time, properties)
+        time + fold(of, batch, slices, size_of::<f64>(), properties)
     };
     let whole = (time(1), [1, of[0]]);
     let longest = (of[1] / SHORTEST).clamp(1, most);
@@ -135,7 +138,9 @@ fn fastest_tiles(
     properties: &DeviceProperties,
 ) -> (f64, MmaTiles) {
     let all = MmaTiles::ALL.into_iter();
-    let all = all.filter(|tiles| tiles.with(pairs) == *tiles);
+    let room = properties.shared_bytes_opt_in as usize;
+    let all =
+        all.filter(|tiles| tiles.with(pairs) == *tiles && tiles.shared_bytes(pairs, of[1]) <= room);
     let timed = all.map(|tiles| (time(tiles, of, batch, slices, pairs, properties), tiles));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
     fastest.unwrap_or((f64::INFINITY, MmaTiles::Square))
@@ -152,13 +157,17 @@ fn time(
 ) -> f64 {
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let slower = across_sectors(tiles, of, pairs);
-    rates(tiles, pairs).time(
+    let time = rates(tiles, pairs).time(
         &tiles.policy(pairs),
         of,
         [batch, slices],
         slower,
         multiprocessors,
-    )
+    );
+    match tiles {
+        MmaTiles::Large if time > MOST_TIME => FALLEN * time,
+        _ => time,
+    }
 }
 
 /// The first rows of C, and the memory for the slices of the others.
@@ -208,8 +217,8 @@ mod tests {
             ([3352, 48, 2848], (MmaTiles::Square, 1)),
             ([16_000, 128, 128], (MmaTiles::Tall, 1)),
             ([8192; 3], (MmaTiles::Tall, 1)),
-            ([76, 2738, 1312], (MmaTiles::Flat, 2)),
-            ([106, 2432, 1044], (MmaTiles::Slim, 2)),
+            ([76, 2738, 1312], (MmaTiles::Flat, 4)),
+            ([106, 2432, 1044], (MmaTiles::Slim, 4)),
             ([56, 1574, 5546], (MmaTiles::Square, 3)),
             // Single elements.
             ([225, 114, 425], (MmaTiles::Small, 1)),

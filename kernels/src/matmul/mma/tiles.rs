@@ -13,6 +13,9 @@ pub(super) const BYTES: u32 = size_of::<f64>() as u32;
 pub(super) const ROW_BYTES: u32 = INNER as u32 * BYTES;
 pub(super) const HALF_BYTES: u32 = ROW_BYTES / 2;
 
+/// Stages of a block that has a multiprocessor to itself.
+const ALONE: usize = 6;
+
 /// How much of C a block computes. The bits of the result do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MmaTiles {
@@ -58,7 +61,7 @@ impl MmaTiles {
         let (rows, cols, warp_rows, warp_cols, stages) = match self {
             Self::Square => (64, 64, 32, 32, 4),
             Self::Tall => (128, 64, 64, 32, 4),
-            Self::Large => (128, 128, 32, 64, 4),
+            Self::Large => (128, 128, 32, 64, ALONE),
             Self::Small => (32, 32, 16, 16, 8),
             Self::Flat => (32, 64, 16, 32, 8),
             Self::Slim => (64, 32, 16, 32, 8),
@@ -206,9 +209,21 @@ pub(super) const DEPTH: usize = 8;
 /// Multiplications along a stage.
 pub(super) const GROUPS: usize = INNER / DEPTH;
 
-/// Groups of copies still in flight when the middle of a step waits for the next stage.
+/// Steps for each barrier. Two need more stages: shared memory has them for one block alone.
+pub(super) const fn every(tiles: &Policy) -> u32 {
+    if tiles.stages == ALONE { 2 } else { 1 }
+}
+
+/// Steps from the copies of a stage to the reads of it: a step's copies overwrite only what was read
+/// before the last barrier.
+pub(super) const fn distance(policy: &Policy) -> u32 {
+    policy.stages as u32 - every(policy)
+}
+
+/// Groups of copies that may be in flight after the wait in the middle of a step: all stages that are
+/// read before the next barrier are complete.
 pub(super) const fn ahead(policy: &Policy) -> u32 {
-    policy.stages as u32 - 3
+    distance(policy) - every(policy) - 1
 }
 
 /// Buffers of rows in registers, half of them loaded ahead, and the multiplication of a slot after
