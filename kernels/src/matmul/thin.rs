@@ -2,7 +2,7 @@
 //! of reading B counts.
 //!
 //! Change from [`sliced`](super::sliced): no tiles in shared memory, no asynchronous copies. B goes
-//! straight to registers, and every thread has up to six loads of it in flight, 16 bytes each,
+//! straight to registers, and every thread has up to twelve loads of it in flight, 16 bytes each,
 //! [wherever](super::anywhere) B and its rows begin.
 //!
 //! - C\[r, j\] = Σ A\[r, k\] · B\[k, j\], over k in slice s.
@@ -135,8 +135,8 @@ pub fn matmul_thin<T: Scalar>(
     unsafe {
         // Only the sums differ: the rest is in the kernel once.
         of.each(|at, own| match (rows, packs == 1) {
-            (0 | 1, true) => of.put::<1, { lanes::<T>() }, 6, true>(at, own),
-            (0 | 1, false) => of.put::<1, { lanes::<T>() }, 6, false>(at, own),
+            (0 | 1, true) => of.put::<1, { lanes::<T>() }, 12, true>(at, own),
+            (0 | 1, false) => of.put::<1, { lanes::<T>() }, 12, false>(at, own),
             (2, true) => of.put::<2, { lanes::<T>() }, 4, true>(at, own),
             (2, false) => of.put::<2, { lanes::<T>() }, 4, false>(at, own),
             (_, true) => of.put::<4, { lanes::<T>() }, { lanes::<T>() }, true>(at, own),

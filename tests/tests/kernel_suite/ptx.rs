@@ -178,7 +178,7 @@ fn table() -> BTreeMap<String, Expected> {
     for t in ["f32", "f64"] {
         // Slots for each warp's columns and four rows; a word for the last block.
         let slots = matmul::thin::THREADS / 32 * 4 * matmul::thin::MOST_BYTES as u32;
-        let thin = Expected::new(16, 24).fixed(slots + 4);
+        let thin = Expected::new(16, 4).fixed(slots + 4);
         add(format!("matmul_thin_{t}"), thin);
         let (few, one) = if t == "f32" { (4, 2) } else { (3, 1) };
         for (name, paths) in [("few_cols", few), ("one_col", one)] {

@@ -353,7 +353,7 @@ const NARROWEST: usize = 3;
 /// × 15,904 × 8 takes 55.1 µs (`few_cols` 110), 1728 × 16,744 × 8 50.0 (80.1); smaller A were not
 /// measured.
 const LONG_OF_NARROW: usize = 4096;
-const A_OF_NARROW: usize = 1 << 24;
+const A_OF_NARROW: usize = 3 << 22;
 /// [`short`](super::short) has inner extents up to this.
 const SHORT_OF_NARROW: usize = short::DEEPEST;
 
