@@ -54,9 +54,8 @@ pub(crate) fn pointer_here<T>(pointer: *const T) -> *const T {
     same
 }
 
-/// [`pointer_here`] of a pointer to global memory, as which LLVM still knows it. Not where ptxas
-/// then generates other loops: in [`narrow`](crate::matmul::narrow), and along an axis, where it
-/// unrolls fewer.
+/// [`pointer_here`] of a pointer that LLVM still sees to be one to global memory. Not used where ptxas
+/// then generates other loops: [`narrow`](crate::matmul::narrow), and along an axis.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn global_here<T>(pointer: *const T) -> *const T {
