@@ -41,6 +41,20 @@ pub(crate) fn zero_here() -> usize {
     zero as usize
 }
 
+/// Calls `body` with 0 to `count` − 1, of which there is one at least. PTX has the body once, as the
+/// start is opaque to LLVM; ptxas knows it, and unrolls the loop.
+#[inline(always)]
+pub(crate) fn rolled(count: u32, mut body: impl FnMut(u32)) {
+    let mut i = zero_here() as u32;
+    loop {
+        body(i);
+        i += 1;
+        if i == count {
+            return;
+        }
+    }
+}
+
 /// The pointer. LLVM then advances it by a stride at a time, instead of keeping a register for each
 /// multiple of the stride.
 #[gpu_only]

@@ -3,7 +3,7 @@
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpShuffleValue, warp_shuffle_down};
 
-use crate::here::zero_here;
+use crate::here::rolled;
 
 /// Lanes of a warp.
 pub(super) const WARP: u32 = 32;
@@ -18,18 +18,12 @@ pub(super) unsafe fn fold_lanes<V: Copy + WarpShuffleValue, const N: usize>(
     merge: impl Fn(V, V) -> V,
 ) -> V {
     let mut value = pairwise(values, &merge);
-    // An opaque start: PTX has one round, and ptxas unrolls them.
-    let mut round = zero_here() as u32;
-    loop {
+    rolled(WARP.ilog2(), |round| {
         let distance = (WARP / 2) >> round;
         // SAFETY: the caller's promise.
         let (other, _) = unsafe { warp_shuffle_down(u32::MAX, value, distance, WARP) };
         value = merge(value, other);
-        round += 1;
-        if round == WARP.ilog2() {
-            break;
-        }
-    }
+    });
     value
 }
 

@@ -9,7 +9,7 @@ use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up};
 
 use super::words::{Loaded, Words};
 use super::{GROUP, Lines, PACKS, RUN, WARPS, published};
-use crate::here::zero_here;
+use crate::here::{rolled, zero_here};
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
 use crate::reduce::Op;
@@ -154,27 +154,14 @@ impl Places {
     }
 }
 
-/// Calls `body` with 1, 2, 4, 8 and 16. The loop's start is opaque: PTX has the body once, and ptxas
-/// unrolls it.
-#[inline(always)]
-fn rounds(mut body: impl FnMut(u32)) {
-    let mut round = zero_here() as u32;
-    loop {
-        body(1 << round);
-        round += 1;
-        if round == 5 {
-            return;
-        }
-    }
-}
-
 /// The fold of all lanes' values, lower lanes first, in lane 0.
 ///
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
 pub(super) unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
-    rounds(|distance| {
+    rolled(5, |round| {
+        let distance = 1 << round;
         // SAFETY: all lanes are here.
         let (above, _) = unsafe { warp_shuffle_down(ALL, value, distance, 32) };
         value = O::apply(value, above);
@@ -380,7 +367,8 @@ pub(super) unsafe fn scan_packs<T: Scalar, O: Op, const LANES: usize>(
         });
     });
     let mut ends: [T; PACKS] = from_fn(|k| values[k][LANES - 1]);
-    rounds(|distance| {
+    rolled(5, |round| {
+        let distance = 1 << round;
         unrolled::<PACKS>(|k| {
             // SAFETY: all lanes are here.
             let (below, _) = unsafe { warp_shuffle_up(ALL, ends[k], distance, 32) };

@@ -107,7 +107,6 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[7, 64, 5]).by(FOLDED).counting(4),
     Case::of(&[5, 112, 7]).by(FOLDED).counting(7),
     Case::of(&[9, 272, 9]).by(FOLDED).counting(17).capped(1),
-    // The same element by element.
     Case::of(&[21, 288, 51]).by(IN_TILES).counting(18).capped(1),
     // Few rows and columns: each number of sums, groups that are cut, by packs and by elements; one
     // slice and several, with a ticket for each group; grids that stride over groups and slices, and

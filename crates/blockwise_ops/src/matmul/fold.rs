@@ -7,9 +7,7 @@ use super::kernels::FOLD;
 use super::plan::blocks_of;
 use crate::LaunchError;
 use crate::by_width::by_width;
-use crate::operation::{Operands, Task};
-
-const PACK: u64 = kernels::pack::BYTES as u64;
+use crate::operation::{Operands, PACK, Task};
 
 /// Starts it, for a C of any length at any address.
 pub(super) fn enqueue(

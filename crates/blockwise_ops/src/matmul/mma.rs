@@ -266,6 +266,17 @@ mod tests {
     }
 
     #[test]
+    fn tiles_fit_the_shared_memory_of_a_block() {
+        let (of, whole) = ([2048; 3], [1, 2048]);
+        assert_eq!(tiles(of, 1, whole, true, &h200()), MmaTiles::Large);
+        let small = DeviceProperties {
+            shared_bytes_opt_in: 99 << 10,
+            ..h200()
+        };
+        assert_eq!(tiles(of, 1, whole, true, &small), MmaTiles::Tall);
+    }
+
+    #[test]
     fn no_extent_is_one_slice() {
         assert_eq!(slices([0; 3], 1, 1024, &h200()).1, [1, 0]);
         tiles([0; 3], 1, [1, 0], true, &h200());

@@ -12,7 +12,7 @@ use kernels::matmul::slices::sums;
 use super::copy::Copies;
 use super::{DIRECT, FEW, MMA, SLICED, SLICED_COPY, choice, direct, extents, few, fold, mma, plan};
 use crate::LaunchError;
-use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
+use crate::operation::{Held, Operands, Options, PACK, Plan, Problem, Task, Variant};
 
 /// A product, perhaps in slices, or of a copy of B.
 struct Product {
@@ -200,9 +200,6 @@ impl Held for Product {
         Ok(Some(plan))
     }
 }
-
-/// Bytes of a pack.
-const PACK: u64 = kernels::pack::BYTES as u64;
 
 /// `None` if there is no memory.
 pub(super) fn or_no_room<R>(result: Result<R, LaunchError>) -> Result<Option<R>, LaunchError> {

@@ -13,7 +13,7 @@ use crate::array::AnyArray;
 use crate::{Element, LaunchError, check_len, tuning};
 
 /// The alignment of packs, in bytes.
-const PACK: u64 = kernels::pack::BYTES as u64;
+pub(crate) const PACK: u64 = kernels::pack::BYTES as u64;
 
 /// The variant: the caller's choice, else the one saved for the device, else the fastest by the
 /// model.

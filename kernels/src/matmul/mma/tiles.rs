@@ -210,8 +210,8 @@ pub(super) const DEPTH: usize = 8;
 pub(super) const GROUPS: usize = INNER / DEPTH;
 
 /// Steps for each barrier. Two need more stages: shared memory has them for one block alone.
-pub(super) const fn every(tiles: &Policy) -> u32 {
-    if tiles.stages == ALONE { 2 } else { 1 }
+pub(super) const fn every(policy: &Policy) -> u32 {
+    if policy.stages == ALONE { 2 } else { 1 }
 }
 
 /// Steps from the copies of a stage to the reads of it: a step's copies overwrite only what was read

@@ -87,7 +87,7 @@ pub(super) fn time(
     };
     let loads = len.div_ceil((threads / shared).max(1));
     // Loads of a thread in flight when this was fitted. Of one row the kernel has twelve now, which
-    // took 0.93 to 1.0 of the time.
+    // took 0.91 to 1.0 of the time.
     let in_flight = match rows {
         0 | 1 => 6,
         2 => 4,

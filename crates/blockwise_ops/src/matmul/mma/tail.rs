@@ -31,26 +31,28 @@ const FILLED: f64 = 0.85;
 
 /// The tiles for which divisions are sought. The largest and the smallest were never the fastest.
 fn candidates(pairs: bool) -> impl Iterator<Item = MmaTiles> {
-    all(pairs).filter(|&tiles| !matches!(tiles, MmaTiles::Large | MmaTiles::Small))
-}
-
-fn all(pairs: bool) -> impl Iterator<Item = MmaTiles> {
     let all = MmaTiles::ALL.into_iter();
-    all.filter(move |&tiles| tiles.with(pairs) == tiles)
+    all.filter(move |&tiles| {
+        tiles.with(pairs) == tiles && !matches!(tiles, MmaTiles::Large | MmaTiles::Small)
+    })
 }
 
 /// The fastest tiles for a division that is given: where operands begin may change the tiles, but
 /// not the division, on which the bits depend. Without pairs 32 × 32 replaces 32 × 64 and 64 × 32.
+/// If no blocks are placed well, the time decides alone.
 pub(super) fn tiles(
     of: [usize; 3],
     divided: [usize; 2],
     pairs: bool,
     properties: &DeviceProperties,
 ) -> Option<MmaTiles> {
-    let timed = all(pairs)
-        .filter(|&tiles| tiles != MmaTiles::Large && !(pairs && tiles == MmaTiles::Small))
-        .filter_map(|tiles| Some((time(tiles, of, divided, pairs, properties)?, tiles)));
-    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    let small = (!pairs).then_some(MmaTiles::Small);
+    let timed = candidates(pairs)
+        .chain(small)
+        .map(|tiles| (time(tiles, of, divided, pairs, properties), tiles));
+    let fastest = timed.min_by(|((one, placed), _), ((other, well), _)| {
+        well.cmp(placed).then(one.total_cmp(other))
+    });
     fastest.map(|(_, tiles)| tiles)
 }
 
@@ -78,9 +80,8 @@ pub(super) fn fastest(
             }
             for slices in SLICES.into_iter().filter(|&slices| slices <= longest) {
                 let divided = [slices, first * policy.rows];
-                if let Some(time) = time(tiles, of, divided, pairs, properties)
-                    && fastest.is_none_or(|(least, _)| time < least)
-                {
+                let (time, is_placed) = time(tiles, of, divided, pairs, properties);
+                if is_placed && fastest.is_none_or(|(least, _)| time < least) {
                     fastest = Some((time, divided));
                 }
             }
@@ -90,14 +91,14 @@ pub(super) fn fastest(
 }
 
 /// The nanoseconds of a product with `whole` rows in one slice, fewer than all, and of its fold.
-/// `None` if its blocks may be placed badly.
+/// Whether its blocks are placed well, and so many were measured.
 fn time(
     tiles: MmaTiles,
     of: [usize; 3],
     [slices, whole]: [usize; 2],
     pairs: bool,
     properties: &DeviceProperties,
-) -> Option<f64> {
+) -> (f64, bool) {
     let policy = tiles.policy(pairs);
     let Rates {
         launch,
@@ -127,11 +128,8 @@ fn time(
     let full = (each / resident).ceil() - 1.0;
     let left = each - full * resident;
     let all = first + short;
-    let placed =
+    let fills =
         full > 0.0 || left >= FILLED * resident || all < (each.ceil() + 1.0) * multiprocessors;
-    if !placed || !(fewest..=most).contains(&short) {
-        return None;
-    }
     // In the last wave slices take the places that long blocks leave.
     let of_slices = (short / multiprocessors).ceil() * slice_len(inner, slices) as f64;
     let elements = full * with(resident) + with(left + of_slices / inner as f64);
@@ -142,7 +140,7 @@ fn time(
         + inner as f64 * (rows as f64 + cols as f64) * read;
     let of = [others, inner, cols];
     let added = fold(of, 1, slices, size_of::<f64>(), properties);
-    Some(product + added)
+    (product + added, fills && (fewest..=most).contains(&short))
 }
 
 #[cfg(test)]
@@ -190,7 +188,15 @@ mod tests {
                 &h200(),
             )
         };
-        assert!(timed(8).is_some());
-        assert_eq!(timed(20), None);
+        assert!(timed(8).1);
+        assert!(!timed(20).1);
+    }
+
+    /// At an odd address 608 × 2184 × 488 had 64 × 64, 64 blocks for 132 multiprocessors.
+    #[test]
+    fn a_division_for_narrow_tiles_takes_the_smallest_without_pairs() {
+        let (of, divided) = ([608, 2184, 488], [4, 512]);
+        assert_eq!(tiles(of, divided, true, &h200()), Some(MmaTiles::Flat));
+        assert_eq!(tiles(of, divided, false, &h200()), Some(MmaTiles::Small));
     }
 }
