@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use launch_contract::launch::{Entry, RECORD_SUFFIX};
+use launch_contract::launch::{Entry, RECORD_SUFFIX, record_text};
 
 use crate::parameters::split;
 use crate::{Error, Result, contract};
@@ -31,8 +31,8 @@ pub(crate) fn records(ptx: &str) -> HashMap<String, String> {
     records
 }
 
-/// The bytes of an initialised array, starting at its `[`, as text. Bytes are decimal; words are
-/// hexadecimal, and end with `\n` for the bytes that the text does not have.
+/// The text of a record, an initialised array that starts at its `[`. Bytes are decimal, words
+/// hexadecimal.
 fn bytes(declaration: &str) -> Option<String> {
     let rest = declaration.strip_prefix('[')?;
     let (_, rest) = rest.split_once(']')?;
@@ -45,9 +45,7 @@ fn bytes(declaration: &str) -> Option<String> {
             None => bytes.push(value.parse().ok()?),
         }
     }
-    let mut text = String::from_utf8(bytes).ok()?;
-    text.truncate(text.trim_end_matches('\n').len());
-    Some(text)
+    record_text(&bytes)
 }
 
 fn is_name(c: char) -> bool {

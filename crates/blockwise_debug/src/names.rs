@@ -3,7 +3,7 @@
 use crate::dwarf::{Dwarf, Shape, Type};
 use crate::element::Element;
 use ptx_emulator::replay::{Array, Replay};
-use ptx_emulator::{SIGNATURE_SUFFIX, Space, rust_parameters};
+use ptx_emulator::{SIGNATURE_SUFFIX, Space, record_text, rust_parameters};
 use std::collections::HashMap;
 
 /// An array with a name and a type.
@@ -158,10 +158,8 @@ fn record(replay: &Replay, arrays: &[Array], kernel: &str) -> String {
     };
     let mut bytes = vec![0; usize::try_from(record.size).unwrap_or(0)];
     let read = replay.read(record.address, &mut bytes);
-    read.map_or_else(
-        |_| String::new(),
-        |()| String::from_utf8_lossy(&bytes).into_owned(),
-    )
+    let text = read.ok().and_then(|()| record_text(&bytes));
+    text.unwrap_or_default()
 }
 
 /// The kernel's Rust parameters as those of the PTX, with their types where known.

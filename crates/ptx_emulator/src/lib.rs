@@ -72,7 +72,7 @@ pub use module::Module;
 pub use parse::OPCODES;
 pub use progress::{Progress, Running};
 pub use sanitize::{CheckOptions, CheckReport, Finding, Rule, Severity, Site, Target, Tool};
-pub use signature::{RustParameter, SIGNATURE_SUFFIX, rust_parameters};
+pub use signature::{RustParameter, SIGNATURE_SUFFIX, record_text, rust_parameters};
 pub use source::SourceLocation;
 pub use tensor::{Swizzle, TensorElement, TensorMap};
 pub use texture::{AddressMode, Channel, Filter, Image, Sampling, Shape};

@@ -1,5 +1,7 @@
 //! A kernel's Rust parameters, as its signature record in the PTX names them.
 
+pub use launch_contract::launch::record_text;
+
 /// After a kernel's name: the variable that holds its Rust parameters as text.
 pub const SIGNATURE_SUFFIX: &str = "__signature";
 

@@ -2,6 +2,7 @@
 
 use blockwise::{Error, Plain};
 use device_api::{Particle, Step, Vec3, moved};
+use launch_contract::launch::record_text;
 
 use super::benches;
 
@@ -67,17 +68,22 @@ fn a_struct_with_other_fields_is_refused() {
     let line = (text.lines())
         .find(|line| line.contains(" moved__signature["))
         .unwrap();
-    let (head, words) = line.split_once('{').unwrap();
-    let bytes: Vec<u8> = (words.trim_end_matches("};").split(", "))
-        .flat_map(|word| u64::from_str_radix(&word[2..], 16).unwrap().to_le_bytes())
+    let (_, words) = line.split_once('{').unwrap();
+    let bytes: Vec<u8> = (words.trim_end_matches("};").split(','))
+        .flat_map(|word| {
+            u64::from_str_radix(&word.trim()[2..], 16)
+                .unwrap()
+                .to_le_bytes()
+        })
         .collect();
-    let own = String::from_utf8(bytes).unwrap();
+    let own = record_text(&bytes).unwrap();
     let other = own.replace("kind:u16,charge:i16", "charge:i16,kind:u16");
     assert_ne!(other, own);
-    let words: Vec<_> = (other.as_bytes().as_chunks::<8>().0.iter())
-        .map(|&word| format!("{:#x}", u64::from_le_bytes(word)))
-        .collect();
-    let changed = text.replace(line, &format!("{head}{{{}}};", words.join(", ")));
+    // As LLVM prints a record.
+    let bytes: Vec<_> = other.bytes().map(|byte| byte.to_string()).collect();
+    let (len, bytes) = (bytes.len(), bytes.join(", "));
+    let array = format!(".align 1 .b8 moved__signature[{len}] = {{{bytes}}};");
+    let changed = text.replace(line, &format!(".visible .global {array}"));
     for (device, _) in benches() {
         // SAFETY: nothing is launched.
         let module = unsafe { device.load_ptx(&changed, "other fields") }.unwrap();

@@ -24,6 +24,8 @@ mod embedded;
 #[cfg(not(target_arch = "nvptx64"))]
 mod memory;
 #[cfg(not(target_arch = "nvptx64"))]
+mod packed;
+#[cfg(not(target_arch = "nvptx64"))]
 mod prepared;
 #[cfg(not(target_arch = "nvptx64"))]
 mod shape;
@@ -32,7 +34,7 @@ mod target;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use self::{
-    argument::*, contract::*, embedded::*, memory::*, prepared::*, shape::*, target::*,
+    argument::*, contract::*, embedded::*, memory::*, packed::*, prepared::*, shape::*, target::*,
 };
 #[doc(hidden)]
 pub use dynamic::DynamicShared;

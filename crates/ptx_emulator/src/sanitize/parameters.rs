@@ -3,7 +3,7 @@
 use crate::decode::Entry;
 use crate::decode::Program;
 use crate::exec::Request;
-use crate::signature::{RustParameter, SIGNATURE_SUFFIX, rust_parameters};
+use crate::signature::{RustParameter, SIGNATURE_SUFFIX, record_text, rust_parameters};
 use std::ops::Range;
 
 /// The parameters that are addresses, in their order.
@@ -120,7 +120,7 @@ pub(crate) fn record(program: &Program, kernel: &Entry) -> Option<String> {
     let name = format!("{}{SIGNATURE_SUFFIX}", kernel.name());
     let mut variables = program.variables.iter();
     let record = variables.find(|variable| variable.name == name)?;
-    Some(String::from_utf8_lossy(&record.bytes).into_owned())
+    record_text(&record.bytes)
 }
 
 fn bytes_of(ty: &str) -> Option<u32> {
