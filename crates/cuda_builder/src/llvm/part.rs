@@ -118,6 +118,8 @@ impl Compiler<'_> {
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }
+        // LLVM puts a space and a tab after an instruction's name: a fortieth of the text.
+        ptx = ptx.replace(" \t", "\t");
         early::check(&ptx)?;
         if self.builder.keeps_locals() {
             ptx.insert_str(0, KEPT);
