@@ -101,16 +101,14 @@ fn layout(line: &str) -> Option<(u64, u64)> {
     Some((element * count, alignment))
 }
 
-/// The same PTX with kernels' parameters named `_param_0`, `_param_1`, …: LLVM puts the kernel's name
-/// before that, at each use, though these names mean nothing outside the kernel.
+/// The same PTX with parameters named `_param_0`, `_param_1`, …: LLVM puts the kernel's or function's
+/// name before that, at each use, though these names mean nothing outside it.
 pub(crate) fn with_short_names(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
-    let mut kernel = None;
+    let mut name = None;
     for line in ptx.split_inclusive('\n') {
-        if let Some((_, head)) = line.split_once(".entry ") {
-            kernel = head.split_once('(').map(|(name, _)| name.trim());
-        }
-        match kernel.map(|kernel| format!("{kernel}_param_")) {
+        name = head(line).or(name);
+        match name.map(|name| format!("{name}_param_")) {
             Some(long) if line.contains(&long) => {
                 let mut line = line.to_owned();
                 for before in [" ", "["] {
@@ -122,6 +120,20 @@ pub(crate) fn with_short_names(ptx: &str) -> String {
         }
     }
     text
+}
+
+/// The name of the kernel or function that begins on a line.
+fn head(line: &str) -> Option<&str> {
+    let head = match line.split_once(".entry ") {
+        Some((_, head)) => head,
+        None => {
+            let (_, head) = line.split_once(".func ")?;
+            // What it returns comes before its name.
+            head.split_once(") ").map_or(head, |(_, head)| head)
+        }
+    };
+    let name = head.split('(').next()?.trim();
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -151,11 +163,12 @@ mod tests {
                 ".visible .entry small(\n\t.param .u64 .ptr .align 1 {small}_param_0,\n\t.param .u64 {small}_param_12\n)\n\
                  {{\n\tld.param.b64 \t%rd1, [{small}_param_0+8];\n}}\n\tmov.b64 \t%rd2, {small}_param_12;\n\
                  \tmov.b64 \t%rd3, is_small_param_0;\n}}\n\
-                 .func help(\n\t.param .b32 {other}_param_0\n)\n{{\n}}\n"
+                 .func  (.param .b32 func_retval0) help\n(\n\t.param .b32 {other}_param_0\n)\n;\n\
+                 .func help(\n\t.param .b32 {other}_param_0\n)\n{{\n\tld.param.b32 \t%r1, [{other}_param_0];\n}}\n"
             )
         };
         let short = with_short_names(&text("small", "help"));
-        assert_eq!(short, text("", "help"));
+        assert_eq!(short, text("", ""));
         assert_eq!(with_short_names(&short), short);
     }
 

@@ -111,8 +111,8 @@ impl Compiler<'_> {
             ptx = labels::drop_unused(&chains.restore(&ptx));
         }
         if !self.builder.keeps_locals() {
-            // The debugger's tables name parameters too.
-            ptx = parameters::with_short_names(&ptx);
+            // The debugger's tables name parameters and labels, too.
+            ptx = labels::with_short_names(&parameters::with_short_names(&ptx));
         }
         ptx = guards::name(&records::in_words(&ptx));
         if self.builder.arch.has_orders() {
