@@ -187,7 +187,8 @@ impl Along for Extreme {
         let (mut first, mut element) = (0, least);
         unrolled::<N>(|back| {
             let i = N - 1 - back;
-            if !is_before(least, turned[i]) {
+            // As `!is_before(least, …)`: the least is NaN if one of them is.
+            if (turned[i] == least) | is_nan(turned[i]) {
                 (first, element) = (i as u32, turned[i]);
             }
         });
