@@ -55,6 +55,7 @@ mod ptx;
 mod records;
 mod rust_code;
 mod scope;
+mod spaces;
 mod sysroot;
 mod uniformity;
 mod warnings;

@@ -85,7 +85,7 @@ impl Folder {
 
 /// Incremented whenever a change of this crate changes the PTX of an unchanged crate; otherwise
 /// output of an earlier version would look up to date.
-pub(crate) const LOWERING: u32 = 44;
+pub(crate) const LOWERING: u32 = 46;
 
 /// Everything that determines the PTX: the bitcode, the options, the tools. cargo's arguments act
 /// only through the bitcode, and `deny_divergence` only on what is reported: a build script and a

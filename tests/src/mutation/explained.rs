@@ -76,11 +76,12 @@ pub fn unexplained(trials: &[Trial]) -> Vec<String> {
 }
 
 /// `%rd12` and `%rd7` as `%rd`, so that an entry holds when the compiler numbers registers
-/// otherwise. White space as one space.
+/// otherwise. White space as one space, and one after each comma.
 fn without_numbers(text: &str) -> String {
     let mut plain = String::new();
     let mut register = false;
     for c in text
+        .replace(',', ", ")
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn registers_lose_their_numbers_and_nothing_else_does() {
         assert_eq!(
-            without_numbers("setp.lt.u64 \t%p13, %rd5, 16;"),
+            without_numbers("setp.lt.u64\t%p13,%rd5, 16;"),
             "setp.lt.u64 %p, %rd, 16;"
         );
     }

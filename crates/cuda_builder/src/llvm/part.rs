@@ -11,7 +11,9 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
-use crate::{CudaBuilder, NvvmArch, early, guards, labels, nvvm, parameters, records, scope};
+use crate::{
+    CudaBuilder, NvvmArch, early, guards, labels, nvvm, parameters, records, scope, spaces,
+};
 use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
@@ -118,8 +120,7 @@ impl Compiler<'_> {
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }
-        // LLVM puts a space and a tab after an instruction's name: a fortieth of the text.
-        ptx = ptx.replace(" \t", "\t");
+        ptx = spaces::drop_needless(&ptx);
         early::check(&ptx)?;
         if self.builder.keeps_locals() {
             ptx.insert_str(0, KEPT);

@@ -26,8 +26,8 @@ fn loads_of_tall_tiles_of_doubles_follow_a_branch() {
                 (held, branches) = (true, branches + 1);
             } else if line.starts_with("ld.shared.") {
                 assert!(held, "{place}: {line}");
-            } else if line.starts_with("mov.b32") && line.contains(", -21474836") {
-                numbers.extend(line.split(", ").nth(1).map(str::to_owned));
+            } else if line.starts_with("mov.b32") && line.contains(",-21474836") {
+                numbers.extend(line.split(',').nth(1).map(str::to_owned));
             }
         }
         // One for each slot of a step.
