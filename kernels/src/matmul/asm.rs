@@ -360,13 +360,24 @@ pub(super) unsafe fn store_if<T: Scalar, const LANES: usize>(
     }
 }
 
+/// Where a copy's source is, after the conversion of its pointer.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! from {
+    () => {
+        "global"
+    };
+    ($ahead:ident) => {
+        "from"
+    };
+}
+
 /// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`. With
 /// `$exists`, only if that is not 0.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
     (
         $cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident
-        $(, $exists:ident)?
+        $(, $exists:ident $(, $ahead:ident)?)?
     ) => {
         // SAFETY: passed on to the caller.
         unsafe {
@@ -375,12 +386,13 @@ macro_rules! copy {
                 ".reg .u64 global;",
                 $(concat!(".reg .pred exists; setp.ne.u32 exists, {", stringify!($exists), "}, 0;"),)?
                 "cvta.to.global.u64 global, {source};",
-                concat!($("@", stringify!($exists), " ",)? "cp.async.", $cache, ".shared.global [{slot}], [global], ", $bytes, ", {valid};"),
+                $($(concat!(".reg .u64 from; add.u64 from, global, {", stringify!($ahead), "};"),)?)?
+                concat!($("@", stringify!($exists), " ",)? "cp.async.", $cache, ".shared.global [{slot}], [", from!($($($ahead)?)?), "], ", $bytes, ", {valid};"),
                 "}}",
                 slot = in(reg32) $slot,
                 source = in(reg64) $source,
                 valid = in(reg32) if $inside { $bytes } else { 0 },
-                $($exists = in(reg32) $exists,)?
+                $($exists = in(reg32) $exists, $($ahead = in(reg64) $ahead,)?)?
                 options(nostack),
             )
         }
@@ -422,6 +434,28 @@ pub(super) unsafe fn copy_doubles(elements: usize, slot: u32, source: *const f64
     match elements {
         2 => copy!("cg", 16, slot, source, inside),
         _ => copy!("ca", 8, slot, source, inside),
+    }
+}
+
+/// As [`copy_doubles`], from `ahead` elements after `source`, but nothing if `exists` is 0. LLVM does not
+/// compute the sum, of which it would make a chain from copy to copy.
+///
+/// # Safety
+/// As for [`copy`], unless `exists` is 0.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn copy_doubles_ahead(
+    elements: usize,
+    slot: u32,
+    source: *const f64,
+    ahead: usize,
+    inside: bool,
+    exists: u32,
+) {
+    let ahead = ahead * size_of::<f64>();
+    match elements {
+        2 => copy!("cg", 16, slot, source, inside, exists, ahead),
+        _ => copy!("ca", 8, slot, source, inside, exists, ahead),
     }
 }
 

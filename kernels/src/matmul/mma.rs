@@ -150,6 +150,8 @@ macro_rules! kernel {
                         { ahead(&POLICY) + 1 },
                         { buffers(&POLICY) },
                         { late(&POLICY) },
+                        { spreads(&POLICY) },
+                        { together(&POLICY) },
                     >(POLICY, of, matrix);
                 }
                 matrix += thread::grid_dim_z() as usize;
@@ -190,6 +192,8 @@ unsafe fn multiply<
     const FIRST: u32,
     const BUFFERS: usize,
     const LATE: usize,
+    const SPREADS: bool,
+    const TOGETHER: usize,
 >(
     policy: Policy,
     of: Operands,
@@ -274,9 +278,10 @@ unsafe fn multiply<
                 let mut copy = 0;
                 while copy < copies_of(&policy) {
                     // SAFETY: the extents are the caller's promise; no thread reads this stage.
-                    unsafe { copies.start(&policy, copy, write, from) };
+                    unsafe { copies.start::<SPREADS>(&policy, copy, write, from, 1) };
                     copy += 1;
                 }
+                copies.end(&policy);
             }
             cp_async_commit_group();
             write = next(write);
@@ -315,6 +320,7 @@ unsafe fn multiply<
             } else {
                 INNER as u32
             };
+            let more = u32::from(copies_more || !skips(&policy));
             // There may be no stage after the last step.
             let after = if skips(&policy) && remain == 1 {
                 read
@@ -364,17 +370,22 @@ unsafe fn multiply<
                         }
                     });
                 });
-                if group == 1 && (copies_more || !skips(&policy)) {
+                if group == 1 && (copies_more || !skips(&policy) || SPREADS) {
                     unrolled::<MOST_COPIES>(|part| {
                         let copy = i * copies_of(&policy) / HIGH + part;
-                        if copy < (i + 1) * copies_of(&policy) / HIGH {
+                        if i % TOGETHER == 0
+                            && copy < (i + TOGETHER) * copies_of(&policy) / HIGH
+                        {
                             // SAFETY: the extents are the caller's promise; all readers of the
                             // stage have passed the barrier.
-                            unsafe { copies.start(&policy, copy, write, from) };
+                            unsafe {
+                                copies.start::<SPREADS>(&policy, copy, write, from, more);
+                            }
                         }
                     });
                 }
             });
+            copies.end(&policy);
             // Commits an empty group too, so that groups and steps stay in step.
             cp_async_commit_group();
             write = next(write);

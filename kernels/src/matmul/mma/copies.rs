@@ -8,12 +8,14 @@ use crate::here::thread_here;
 
 /// One thread's share of the copies for one tile of C.
 ///
-/// Source pointers advance from copy to copy: one per row would take registers that the sums need.
+/// The rows that a thread copies are a stride apart. Small tiles add multiples of the stride, which
+/// are in uniform registers, to the pointer of the first row ([`spreads`]). Others advance the
+/// pointer from row to row.
 pub(super) struct Copies {
     /// Elements between the rows of A, and of B, that this thread copies.
     a_stride: usize,
     b_stride: usize,
-    /// Sources of the next copies.
+    /// Sources of the next copies, or of the step's first ones if the tile `spreads`.
     a: *const f64,
     b: *const f64,
     /// Number of copies from A whose row exists.
@@ -74,43 +76,70 @@ impl Copies {
         }
     }
 
-    /// Starts copy number `copy` of a step into the stage `stage` bytes after the first one. Writes
-    /// zeros for rows of A and columns of B that do not exist, and for the first `from` elements of
-    /// the step. A step takes all copies in order; the next step continues where it ended.
+    /// Starts copy number `copy` of a step into the stage `stage` bytes after the first one, unless
+    /// the tile [`spreads`] and `more` is 0. Writes zeros for rows of A and columns of B that do not
+    /// exist, and for the first `from` elements of the step. A step takes all copies in order.
     ///
     /// # Safety
     /// The operands have the sizes and alignment of their extents, the other elements exist, and no
     /// thread reads this stage.
     #[inline(always)]
-    pub(super) unsafe fn start(&mut self, policy: &Policy, copy: usize, stage: u32, from: u32) {
+    pub(super) unsafe fn start<const SPREADS: bool>(
+        &mut self,
+        policy: &Policy,
+        copy: usize,
+        stage: u32,
+        from: u32,
+        more: u32,
+    ) {
         let of_a = copies_of_a(policy);
-        let (slot, source, exists) = if copy < of_a {
+        let (slot, source, ahead, exists) = if copy < of_a {
             let down = copy * rows_at_once(policy, INNER);
             let slot = self.a_slot + stage + down as u32 * ROW_BYTES;
             // One count instead of a condition per copy: each condition would take a register.
             let rows = if self.a_inner >= from { self.rows } else { 0 };
-            let next = if copy + 1 < of_a {
-                self.a.wrapping_add(self.a_stride)
-            } else {
-                let first = self.a.wrapping_sub((of_a - 1) * self.a_stride);
-                first.wrapping_add(INNER)
-            };
-            let source = core::mem::replace(&mut self.a, next);
-            (slot, source, (copy as u32) < rows)
+            let source = self.a;
+            if !SPREADS {
+                self.a = if copy + 1 < of_a {
+                    source.wrapping_add(self.a_stride)
+                } else {
+                    let first = source.wrapping_sub((of_a - 1) * self.a_stride);
+                    first.wrapping_add(INNER)
+                };
+            }
+            let ahead = copy * self.a_stride;
+            (slot, source, ahead, (copy as u32) < rows)
         } else {
-            let down = (copy - of_a) * rows_at_once(policy, policy.cols);
+            let copy = copy - of_a;
+            let down = copy * rows_at_once(policy, policy.cols);
             let pair = exchanged(self.b_inner + down as u32, self.b_pair);
             let bytes = (down * policy.cols) as u32 * BYTES;
             let slot = self.b_slot + PAIR as u32 * BYTES * pair + stage + bytes;
-            let next = self.b.wrapping_add(self.b_stride);
-            let source = core::mem::replace(&mut self.b, next);
-            (
-                slot,
-                source,
-                self.b_inner + down as u32 >= from | self.outside,
-            )
+            let exists = self.b_inner + down as u32 >= from | self.outside;
+            let source = self.b;
+            if !SPREADS {
+                self.b = source.wrapping_add(self.b_stride);
+            }
+            let ahead = copy * self.b_stride;
+            (slot, source, ahead, exists)
         };
         // SAFETY: inside the operand, or not read.
-        unsafe { asm::copy_doubles(policy.vector, slot, source, exists) };
+        unsafe {
+            if SPREADS {
+                asm::copy_doubles_ahead(policy.vector, slot, source, ahead, exists, more);
+            } else {
+                asm::copy_doubles(policy.vector, slot, source, exists);
+            }
+        }
+    }
+
+    /// Ends a step.
+    #[inline(always)]
+    pub(super) fn end(&mut self, policy: &Policy) {
+        if spreads(policy) {
+            let of_b = copies_of(policy) - copies_of_a(policy);
+            self.a = self.a.wrapping_add(INNER);
+            self.b = self.b.wrapping_add(of_b * self.b_stride);
+        }
     }
 }
