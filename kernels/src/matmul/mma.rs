@@ -373,9 +373,7 @@ unsafe fn multiply<
                 if group == 1 && (copies_more || !skips(&policy) || SPREADS) {
                     unrolled::<MOST_COPIES>(|part| {
                         let copy = i * copies_of(&policy) / HIGH + part;
-                        if i % TOGETHER == 0
-                            && copy < (i + TOGETHER) * copies_of(&policy) / HIGH
-                        {
+                        if i % TOGETHER == 0 && copy < (i + TOGETHER) * copies_of(&policy) / HIGH {
                             // SAFETY: the extents are the caller's promise; all readers of the
                             // stage have passed the barrier.
                             unsafe {

@@ -26,6 +26,9 @@ use crate::here::global_here;
 use crate::number::Scalar;
 use crate::pack::{Pack, elements_behind, lanes};
 
+/// The longest inner extent for which [`matmul_short`] has loops of its own: the others multiply
+/// [`DEPTH`] elements, some of them zeros.
+const SHALLOW: usize = 2;
 /// The longest inner extent of [`matmul_short`], of whose blocks four fit a multiprocessor.
 pub const DEPTH: usize = 8;
 /// The longest one of [`matmul_short_deep`], of whose blocks three fit.
@@ -149,11 +152,14 @@ impl<T: Scalar> Short<T> {
     /// That of [`runs`](Self::runs).
     #[inline(always)]
     unsafe fn multiply(&self) {
+        let [_, inner, _] = self.extents;
         // SAFETY: passed on to the caller.
         unsafe {
-            match lanes::<T>() {
-                4 => self.runs::<4, 4, DEPTH, DEPTH>(),
-                _ => self.runs::<2, 2, DEPTH, DEPTH>(),
+            match (lanes::<T>(), inner <= SHALLOW) {
+                (4, true) => self.runs::<4, SHALLOW, SHALLOW, SHALLOW>(),
+                (4, false) => self.runs::<4, 4, DEPTH, DEPTH>(),
+                (_, true) => self.runs::<2, SHALLOW, SHALLOW, SHALLOW>(),
+                (_, false) => self.runs::<2, 2, DEPTH, DEPTH>(),
             }
         }
     }

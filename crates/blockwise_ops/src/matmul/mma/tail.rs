@@ -158,7 +158,7 @@ mod tests {
             ([10_280, 4184, 88], Some((MmaTiles::Slim, 3, 8448))),
             ([4608, 4224, 256], Some((MmaTiles::Square, 4, 4224))),
             ([7168, 1280, 384], Some((MmaTiles::Square, 8, 7040))),
-            ([17_008, 4552, 232], Some((MmaTiles::Tall, 20, 16_896))),
+            ([17_008, 4552, 232], Some((MmaTiles::Square, 12, 16_896))),
             // Single elements.
             ([3592, 610, 285], Some((MmaTiles::Square, 4, 3328))),
             ([5668, 14_989, 352], Some((MmaTiles::Tall, 20, 5632))),
