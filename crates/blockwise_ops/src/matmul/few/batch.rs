@@ -40,6 +40,11 @@ const NARROW: Rates = rates([5030.0, 4750.0, 510.0, 18.6, 127.0, 1.01e-4]);
 const COLUMNS: Rates = rates([4470.0, 2120.0, 379.0, 5.77, 109.0, 1.2e-4]);
 const COLUMNS_OF_F64: Rates = rates([5180.0, 269.0, 279.0, 27.3, 122.0, 1.23e-4]);
 
+/// Of one column, for which the kernel is another one: fits to 26 batches of each type
+/// (docs/log/2026-11-30-copies.md), half of them within 7 % of the model, the others within 25.
+const ONE_COLUMN: Rates = rates([5080.0, 785.0, 219.0, 0.0, 31.1, 1.64e-4]);
+const ONE_COLUMN_OF_F64: Rates = rates([5400.0, 1540.0, 203.0, 0.0, 57.0, 1.83e-4]);
+
 /// Blocks of a multiprocessor, of `few_cols`, `few_rows` and `narrow`.
 const OF_COLUMNS: usize = 8;
 const OF_ROWS: usize = 2;
@@ -73,7 +78,12 @@ pub(in crate::matmul) fn time(problem: &Problem, device: &DeviceProperties) -> O
         Division::Columns { team, packs } => {
             let each = if packs { lanes(bytes) } else { 1 };
             let loads = len.div_ceil(team * each);
-            let rates = if bytes == 4 { COLUMNS } else { COLUMNS_OF_F64 };
+            let rates = match (cols, bytes) {
+                (1, 4) => ONE_COLUMN,
+                (1, _) => ONE_COLUMN_OF_F64,
+                (_, 4) => COLUMNS,
+                _ => COLUMNS_OF_F64,
+            };
             (rates, OF_COLUMNS, loads.saturating_mul(1 + cols), loads)
         }
         Division::Narrow { wide } => {
