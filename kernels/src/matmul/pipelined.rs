@@ -30,7 +30,7 @@ use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands, column, turned};
-use crate::here::{global_here, rolled, zero_here};
+use crate::here::{global_here, zero_here};
 use crate::pack::{Pack, elements_behind};
 use cuda_std::unroll::unrolled;
 
@@ -339,17 +339,18 @@ pub(super) unsafe fn multiply<
                 unsafe { warp::sync_warp(u32::MAX) };
                 let first = i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
                 let mut to = line;
-                rolled((LANE_ROWS / lines) as u32, |part| {
-                    let part = part as usize;
-                    let at = part * lines * room_pitch(&policy);
-                    // SAFETY: inside C; only this lane has this row and this column. The warp's
-                    // lanes have written the room.
-                    unsafe {
-                        let sum: [f32; 1] = asm::load_shared(from + 4 * at as u32);
-                        let exists = ((first + part * lines * VECTOR) as u32) < below;
-                        asm::store_if(to.cast_mut(), sum, exists);
+                unrolled::<LANE_ROWS>(|part| {
+                    if part * lines < LANE_ROWS {
+                        let at = part * lines * room_pitch(&policy);
+                        // SAFETY: inside C; only this lane has this row and this column. The warp's
+                        // lanes have written the room.
+                        unsafe {
+                            let sum: [f32; 1] = asm::load_shared(from + 4 * at as u32);
+                            let exists = ((first + part * lines * VECTOR) as u32) < below;
+                            asm::store_if(to.cast_mut(), sum, exists);
+                        }
+                        to = global_here(to.wrapping_add(lines * VECTOR * of.cols));
                     }
-                    to = global_here(to.wrapping_add(lines * VECTOR * of.cols));
                 });
                 // Orders the warp's reads before the next writes.
                 // SAFETY: whole warps are here.
