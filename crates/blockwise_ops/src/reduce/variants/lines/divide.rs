@@ -56,7 +56,7 @@ const HALF: usize = 384;
 /// Groups of loads of a thread below which lines are not divided into parts, which would cost 1.4
 /// µs.
 const UNDIVIDED: usize = 4;
-/// The same for contiguous lines: 128 × 17,408 of `f64` takes 13.5 µs in one part and 15 in four,
+/// The same for several contiguous lines: 128 × 17,408 of `f64` takes 13.5 µs in one part and 15 in four,
 /// 100 × 40,000 of `f32` 19.1 and 15.4 (H200).
 const UNDIVIDED_RUN: usize = 9;
 /// Groups of loads of a thread from which on there are parts for twice the blocks that the device
@@ -239,9 +239,9 @@ pub(super) fn tiling(task: &Task<'_>) -> Tiling {
     } else {
         let group = rows * in_flight(task.problem.ty);
         let groups = axis.extent / group;
-        let undivided = match axis.inner {
-            1 => UNDIVIDED_RUN,
-            _ => UNDIVIDED,
+        let undivided = match axis.inner == 1 && tiles > 1 {
+            true => UNDIVIDED_RUN,
+            false => UNDIVIDED,
         };
         let wanted = match groups < undivided {
             true => 1,
