@@ -187,8 +187,13 @@ impl Along for Extreme {
         let (mut first, mut element) = (0, least);
         unrolled::<N>(|back| {
             let i = N - 1 - back;
-            // As `!is_before(least, …)`: the least is NaN if one of them is.
-            if (turned[i] == least) | is_nan(turned[i]) {
+            // The same: the least is NaN if one of them is. With the second, `f32` takes 1.06 to
+            // 1.24 times as long; with the first, `f64` and `i64` 1.02 to 1.05 times (H200).
+            let is_least = match size_of::<T>() {
+                4 => !is_before(least, turned[i]),
+                _ => (turned[i] == least) | is_nan(turned[i]),
+            };
+            if is_least {
                 (first, element) = (i as u32, turned[i]);
             }
         });
