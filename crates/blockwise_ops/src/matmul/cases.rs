@@ -228,9 +228,15 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[300, 8, 31]).by(SHORT).capped(1),
     Case::of(&[37, 3, 301]).by(SHORT).capped(1),
     Case::of(&[35, 6, 37]).by(SHORT),
+    Case::of(&[33, 3, 68]).by(SHORT).spare(),
+    // Runs of 128 rows, whose A takes a thread four copies; the last one is whole.
+    Case::of(&[7680, 3, 1]).by(SHORT).capped(1),
+    // Sums of at most two terms have loops of their own.
+    Case::of(&[70, 2, 11]).by(SHORT).capped(1),
+    Case::of(&[37, 1, 301]).by(SHORT).capped(1),
+    Case::of(&[35, 2, 37]).by(SHORT),
     Case::of(&[33, 1, 68]).by(SHORT).spare(),
     Case::of(&[5, 0, 7]).by(SHORT),
-    // Runs of 64 rows, whose A takes a thread two copies; the last one is whole.
     Case::of(&[7680, 1, 1]).by(SHORT).capped(1),
     // Longer sums, of which a run has as many slots for A as its block, and more; several runs of a
     // block, by elements and in packs.
