@@ -22,6 +22,7 @@ pub mod libdevice;
 mod llvm;
 mod machine;
 pub mod nccl;
+pub mod nvdisasm;
 pub mod ptxas;
 mod rustc;
 pub mod rustup;

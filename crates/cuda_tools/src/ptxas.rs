@@ -24,6 +24,9 @@ pub const WHEEL: Wheel = Wheel {
     file: "nvidia/cu13/bin/ptxas",
 };
 
+/// The file for machine code that nobody reads.
+const NOWHERE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+
 /// A `ptxas` that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptxas {
@@ -75,7 +78,7 @@ impl Ptxas {
             file: file.to_owned(),
             message: "it has no line `.target sm_XX`".to_owned(),
         })?;
-        self.assemble(file, target, &[])
+        self.assemble(file, target, &[], Path::new(NOWHERE))
     }
 
     /// The resources of one kernel of the PTX in `file` on the architecture `arch`, such as
@@ -84,7 +87,7 @@ impl Ptxas {
     /// # Errors
     /// [`ToolError::Refused`] with the assembler's messages, or if there is no such kernel.
     pub fn usage(&self, file: &Path, arch: &str, kernel: &str) -> Result<Usage, ToolError> {
-        let kernels = self.assemble(file, arch, &["--entry", kernel])?;
+        let kernels = self.assemble(file, arch, &["--entry", kernel], Path::new(NOWHERE))?;
         let usage = kernels.into_iter().find(|usage| usage.kernel == kernel);
         usage.ok_or_else(|| ToolError::Refused {
             file: file.to_owned(),
@@ -92,12 +95,34 @@ impl Ptxas {
         })
     }
 
-    fn assemble(&self, file: &Path, arch: &str, options: &[&str]) -> Result<Vec<Usage>, ToolError> {
+    /// Writes the machine code of some kernels of the PTX in `file` for the architecture `arch` to
+    /// the file `cubin`.
+    ///
+    /// # Errors
+    /// [`ToolError::Refused`] with the assembler's messages, or if a kernel does not exist.
+    pub fn machine_code(
+        &self,
+        file: &Path,
+        arch: &str,
+        kernels: &[&str],
+        cubin: &Path,
+    ) -> Result<(), ToolError> {
+        self.assemble(file, arch, &["--entry", &kernels.join(",")], cubin)?;
+        Ok(())
+    }
+
+    fn assemble(
+        &self,
+        file: &Path,
+        arch: &str,
+        options: &[&str],
+        cubin: &Path,
+    ) -> Result<Vec<Usage>, ToolError> {
         let output = Command::new(&self.path)
             .arg(format!("-arch={arch}"))
             .args(options)
-            .args(["-v", "-o", if cfg!(windows) { "NUL" } else { "/dev/null" }])
-            .arg(file)
+            .args(["-v", "-o"])
+            .args([cubin, file])
             .stdin(Stdio::null())
             .output()
             .map_err(|source| ToolError::Io {
@@ -145,28 +170,31 @@ pub(crate) fn find(machine: &dyn Machine, cache: &Path) -> Result<Ptxas, ToolErr
 }
 
 fn examine(machine: &dyn Machine, path: PathBuf) -> Result<Ptxas, Rejection> {
-    if !path.is_file() {
-        return Err(Rejection::NoFile { path });
+    let version = release(machine, &path)?;
+    Ok(Ptxas { path, version })
+}
+
+/// The CUDA release that a program of the toolkit belongs to.
+pub(crate) fn release(machine: &dyn Machine, program: &Path) -> Result<Version, Rejection> {
+    let program = program.to_owned();
+    if !program.is_file() {
+        return Err(Rejection::NoFile { path: program });
     }
-    let text = machine
-        .output(&path, &["--version"])
-        .map_err(|source| Rejection::DoesNotRun {
-            program: path.clone(),
-            message: source.to_string(),
-        })?;
+    let text =
+        machine
+            .output(&program, &["--version"])
+            .map_err(|source| Rejection::DoesNotRun {
+                program: program.clone(),
+                message: source.to_string(),
+            })?;
     // "Cuda compilation tools, release 13.0, V13.0.88"
     let version = text
         .lines()
         .find_map(|line| Version::parse(line.rsplit_once(", V")?.1));
-    version
-        .map(|version| Ptxas {
-            path: path.clone(),
-            version,
-        })
-        .ok_or(Rejection::Unreadable {
-            program: path,
-            what: "release",
-        })
+    version.ok_or(Rejection::Unreadable {
+        program,
+        what: "release",
+    })
 }
 
 /// `sm_80` of the line `.target sm_80, debug`.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::install::{Means, Output};
-use crate::{Ptxas, Toolchain, libdevice, nccl, ptxas, variables, wheel};
+use crate::{Ptxas, Toolchain, libdevice, nccl, nvdisasm, ptxas, variables, wheel};
 
 /// What to install besides the toolchain for PTX.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,20 @@ pub fn ptxas(cache: &Path) -> Result<Ptxas, String> {
         pip()?;
     }
     Ptxas::find_or_fetch(cache).map_err(|error| error.to_string())
+}
+
+/// nvdisasm for the machine code of this ptxas; fetched first if there is none.
+///
+/// # Errors
+/// Those of [`Wheel::fetch`](wheel::Wheel::fetch) and [`pip`].
+pub fn nvdisasm(ptxas: &Ptxas, cache: &Path) -> Result<PathBuf, String> {
+    if let Some(found) = nvdisasm::find(ptxas, cache) {
+        return Ok(found);
+    }
+    eprintln!("no nvdisasm here; fetching {} from PyPI", nvdisasm::WHEEL);
+    pip()?;
+    let fetched = nvdisasm::WHEEL.fetch(cache);
+    fetched.map_err(|error| error.to_string())
 }
 
 /// NVIDIA's mathematical functions; fetched first if there are none.

@@ -17,6 +17,7 @@ pub(crate) fn run(with_browser: bool, nccl: bool) -> Result<ExitCode> {
         nccl,
     };
     say!("{}", setup.run().map_err(Error::msg)?);
+    say!("nvdisasm: {}", nvdisasm(&ptxas()?)?.display());
     if with_browser {
         browser()?;
     }
@@ -38,6 +39,11 @@ pub(crate) fn toolchain() -> Result<Toolchain> {
 /// ptxas; fetched first if there is none.
 pub(crate) fn ptxas() -> Result<Ptxas> {
     setup::ptxas(&workspace::tools()?).map_err(Error::msg)
+}
+
+/// nvdisasm for the machine code of this ptxas; fetched first if there is none.
+pub(crate) fn nvdisasm(ptxas: &Ptxas) -> Result<PathBuf> {
+    setup::nvdisasm(ptxas, &workspace::tools()?).map_err(Error::msg)
 }
 
 /// NVIDIA's mathematical functions; fetched first if there are none.

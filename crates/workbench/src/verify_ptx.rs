@@ -1,4 +1,7 @@
-//! `cargo xtask verify-ptx`: assembles every PTX file with ptxas and prints what each kernel uses.
+//! `cargo xtask verify-ptx`: assembles every PTX file with ptxas and prints what each kernel uses,
+//! and how often products read registers of one bank.
+
+mod conflicts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,22 +13,39 @@ use rayon::prelude::*;
 
 use crate::{setup, workspace};
 
+/// NVIDIA's programs.
+pub(crate) struct Tools {
+    ptxas: Ptxas,
+    nvdisasm: PathBuf,
+}
+
+impl Tools {
+    /// Those of this machine; fetched first if there are none.
+    pub(crate) fn find() -> Result<Self> {
+        let ptxas = setup::ptxas()?;
+        let nvdisasm = setup::nvdisasm(&ptxas)?;
+        Ok(Self { ptxas, nvdisasm })
+    }
+}
+
 pub(crate) fn run(files: &[PathBuf]) -> Result<ExitCode> {
-    let ptxas = setup::ptxas()?;
-    verify(&ptxas, files)?;
+    verify(&Tools::find()?, files)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Assembles `files`, or all of target/ptx if there are none, and prints a table for each. Spills
-/// are shown but are not an error: they cost time, not correctness.
+/// are shown but are not an error: they cost time, not correctness. New conflicts of registers are
+/// one: they cost time too, and a table with more of them would be noticed by nobody.
 ///
 /// Continues with the other files after a refused one.
-fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
-    let files = if files.is_empty() {
-        all_ptx(&workspace::ptx()?)?
-    } else {
-        files.to_owned()
+fn verify(tools: &Tools, files: &[PathBuf]) -> Result<()> {
+    let folder = workspace::ptx()?;
+    let is_all = files.is_empty();
+    let files = match is_all {
+        true => all_ptx(&folder)?,
+        false => files.to_owned(),
     };
+    let ptxas = &tools.ptxas;
     say!("ptxas {} ({})", ptxas.version, ptxas.path.display());
     let mut refused = 0;
     let outcomes = assemble(ptxas, &files);
@@ -41,20 +61,32 @@ fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     if refused > 0 {
         bail!("{refused} of {} PTX files failed", files.len());
     }
+    match is_all {
+        true => say!("\n{}", conflicts::check(tools, &folder)?),
+        false => say!("\nregister banks: not counted, files are named"),
+    }
     Ok(())
 }
 
 /// Assembles all of target/ptx and prints nothing, for the tests.
 ///
 /// # Errors
-/// The files that ptxas refuses, and why.
-pub(crate) fn refused(ptxas: &Ptxas) -> Result<()> {
-    let outcomes = assemble(ptxas, &all_ptx(&workspace::ptx()?)?);
-    let errors: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
-    if errors.is_empty() {
+/// The files that ptxas refuses, and why; kernels with more conflicts of registers than recorded.
+pub(crate) fn refused(tools: &Tools) -> Result<()> {
+    let folder = workspace::ptx()?;
+    let files = all_ptx(&folder)?;
+    let (outcomes, conflicts) = rayon::join(
+        || assemble(&tools.ptxas, &files),
+        || conflicts::check(tools, &folder),
+    );
+    let refused = outcomes.into_iter().filter_map(Result::err);
+    let texts = refused.map(|error| error.to_string());
+    let texts: Vec<_> = texts
+        .chain(conflicts.err().map(|error| format!("{error:#}")))
+        .collect();
+    if texts.is_empty() {
         return Ok(());
     }
-    let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
     bail!("{}", texts.join("\n"))
 }
 

@@ -19,8 +19,9 @@ use std::time::Instant;
 use anyhow::{Result, anyhow};
 use xtask::spent::Spent;
 
+use crate::verify_ptx::{self, Tools};
 use crate::workspace::{self, step};
-use crate::{build_ptx, setup, verify_ptx};
+use crate::{build_ptx, setup};
 use options::Options;
 use program::{Program, Settings};
 use queue::Ended;
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
         cargo.insert(0, "--workspace".into());
     }
 
-    let ((programs, twice, ptxas), compile_time) =
+    let ((programs, twice, tools), compile_time) =
         step("compiling the tests, and kernels to PTX", || {
             let spent = Spent::start();
             let built = compile_and_build(&options, &cargo, &variables)?;
@@ -104,7 +105,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let (ended, verified) = std::thread::scope(|scope| {
         // A minute of a processor: not beside a few tests.
         let verified = scope.spawn(|| match options.is_whole() {
-            true => verify_ptx::refused(&ptxas),
+            true => verify_ptx::refused(&tools),
             false => Ok(()),
         });
         let ended = queue::run(programs, at_once, &settings, &folder);
@@ -147,22 +148,22 @@ fn compile_and_build(
     options: &Options,
     cargo: &[OsString],
     variables: &[(&str, String)],
-) -> Result<(Vec<Program>, Vec<String>, cuda_tools::Ptxas)> {
+) -> Result<(Vec<Program>, Vec<String>, Tools)> {
     std::thread::scope(|scope| {
         let ptx = scope.spawn(|| {
             setup::toolchain()?;
             setup::libdevice()?;
-            let ptxas = setup::ptxas()?;
+            let tools = Tools::find()?;
             build_ptx::for_tests(options.is_whole(), options.all)?;
-            Ok::<_, anyhow::Error>(ptxas)
+            Ok::<_, anyhow::Error>(tools)
         });
         let programs = compile::programs(cargo, variables);
         let ptx = ptx.join().map_err(|_| anyhow!("the build of PTX panicked"));
-        let ((mut programs, twice), ptxas) = (programs?, ptx??);
+        let ((mut programs, twice), tools) = (programs?, ptx??);
         if options.with_documentation() && options.changed.is_none() {
             programs.push(Program::documentation());
         }
-        Ok((programs, twice, ptxas))
+        Ok((programs, twice, tools))
     })
 }
 

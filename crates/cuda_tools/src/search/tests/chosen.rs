@@ -137,6 +137,26 @@ fn a_ptxas_that_does_not_run_is_passed_over_but_not_one_chosen_by_hand() {
 }
 
 #[test]
+fn nvdisasm_is_taken_from_beside_ptxas_path_and_cache_unless_it_is_older() {
+    let mut machine = MadeUp::new();
+    let cache = machine.path("cache");
+    let assembler = Ptxas {
+        path: machine.path("toolkit/bin/ptxas"),
+        version: Version::new(13, 0, 1),
+    };
+    let cached = format!("cache/{}", nvdisasm::WHEEL.place(Path::new("")).display());
+    machine.set("PATH", "path");
+    let found = |machine: &MadeUp| nvdisasm::find_on(machine, &assembler, &cache);
+    for place in [&*cached, "path/nvdisasm", "toolkit/bin/nvdisasm"] {
+        let before = found(&machine);
+        machine.program(place, "--version", ptxas_text("13.0.0"));
+        assert_eq!(found(&machine), before);
+        machine.program(place, "--version", ptxas_text("13.0.1"));
+        assert_eq!(found(&machine), Some(machine.path(place)));
+    }
+}
+
+#[test]
 fn libdevice_is_taken_from_variable_toolkit_and_cache_in_this_order() {
     let mut machine = MadeUp::new();
     let cache = machine.path("cache");

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::variables::{LIBDEVICE, PTXAS};
-use super::super::{Ptxas, Version, libdevice, ptxas};
+use super::super::{Ptxas, Version, libdevice, nvdisasm, ptxas};
 use super::*;
 
 const HOST: &str = "x86_64-unknown-linux-gnu";
