@@ -372,7 +372,7 @@ macro_rules! from {
 }
 
 /// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`. With
-/// `$exists`, only if that is not 0.
+/// `$exists`, only if that is not 0; with `$ahead`, from as many bytes after `$source`.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
     (
@@ -437,15 +437,14 @@ pub(super) unsafe fn copy_doubles(elements: usize, slot: u32, source: *const f64
     }
 }
 
-/// As [`copy_doubles`], from `ahead` elements after `source`, but nothing if `exists` is 0. LLVM does not
-/// compute the sum, of which it would make a chain from copy to copy.
+/// As [`copy_doubles`] of a pair, from `ahead` elements after `source`, but nothing if `exists` is 0.
+/// LLVM does not see the sum: it would make a chain of additions from copy to copy.
 ///
 /// # Safety
 /// As for [`copy`], unless `exists` is 0.
 #[gpu_only]
 #[inline(always)]
-pub(super) unsafe fn copy_doubles_ahead(
-    elements: usize,
+pub(super) unsafe fn copy_pair_ahead(
     slot: u32,
     source: *const f64,
     ahead: usize,
@@ -453,10 +452,7 @@ pub(super) unsafe fn copy_doubles_ahead(
     exists: u32,
 ) {
     let ahead = ahead * size_of::<f64>();
-    match elements {
-        2 => copy!("cg", 16, slot, source, inside, exists, ahead),
-        _ => copy!("ca", 8, slot, source, inside, exists, ahead),
-    }
+    copy!("cg", 16, slot, source, inside, exists, ahead);
 }
 
 /// Moves the element to a register that `ptxas` cannot identify with the original one.

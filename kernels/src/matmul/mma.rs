@@ -176,7 +176,8 @@ kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged);
 /// One product of the batch. As `policy` says, a warp has HIGH × WIDE multiplications in
 /// SLOTS slots per step, leaves AHEAD groups of copies in flight at a barrier, FIRST before
 /// its first step, and has BUFFERS of rows, the next of which it loads after multiplication LATE of
-/// a slot.
+/// a slot. Copies of TOGETHER slots start in the first of them, all of a tile that SPREADS without a
+/// branch.
 ///
 /// # Safety
 /// The operands have the sizes of their extents; there is such a product, and only the blocks of

@@ -339,6 +339,7 @@ pub(super) unsafe fn multiply<
                 unsafe { warp::sync_warp(u32::MAX) };
                 let first = i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
                 let mut to = line;
+                // Not `rolled`: ptxas would give the sums registers with bank conflicts.
                 unrolled::<LANE_ROWS>(|part| {
                     if part * lines < LANE_ROWS {
                         let at = part * lines * room_pitch(&policy);

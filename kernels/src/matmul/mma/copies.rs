@@ -78,7 +78,9 @@ impl Copies {
 
     /// Starts copy number `copy` of a step into the stage `stage` bytes after the first one, unless
     /// the tile [`spreads`] and `more` is 0. Writes zeros for rows of A and columns of B that do not
-    /// exist, and for the first `from` elements of the step. A step takes all copies in order.
+    /// exist, and for the first `from` elements of the step. A step takes all copies in order, and
+    /// [ends](Self::end). SPREADS is a constant, so that LLVM leaves out what the tile does not do
+    /// before it decides whether to inline a slot.
     ///
     /// # Safety
     /// The operands have the sizes and alignment of their extents, the other elements exist, and no
@@ -126,7 +128,7 @@ impl Copies {
         // SAFETY: inside the operand, or not read.
         unsafe {
             if SPREADS {
-                asm::copy_doubles_ahead(policy.vector, slot, source, ahead, exists, more);
+                asm::copy_pair_ahead(slot, source, ahead, exists, more);
             } else {
                 asm::copy_doubles(policy.vector, slot, source, exists);
             }
