@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-/// The same PTX without labels that no other line mentions.
+/// The same PTX without the debug-information labels that no other line names.
 pub(crate) fn drop_unused(ptx: &str) -> String {
     let named: HashSet<&str> = (ptx.lines())
         .filter(|line| label(line).is_none())

@@ -438,7 +438,7 @@ pub(super) unsafe fn copy_doubles(elements: usize, slot: u32, source: *const f64
 }
 
 /// As [`copy_doubles`] of a pair, from `ahead` elements after `source`, but nothing if `exists` is 0.
-/// LLVM does not see the sum: it would make a chain of additions from copy to copy.
+/// The sum is hidden from LLVM, which would else make a chain of additions from copy to copy.
 ///
 /// # Safety
 /// As for [`copy`], unless `exists` is 0.
@@ -460,8 +460,8 @@ pub(super) unsafe fn copy_pair_ahead(
 /// A 16-byte store needs four adjacent registers, and `ptxas` would allocate the sums to such
 /// groups from the start. Then 565 of the 1024 FMAs in a round of
 /// [`Tiles::Wide`](super::policy::Tiles::Wide) find operands in the same register bank; with this
-/// move, 150 do (counted in the machine code of ptxas 13.0; `pipelined` says what a bank conflict
-/// costs).
+/// move, 150 do (ptxas 13.0, by the wider rule in `pipelined`, which says what a bank conflict costs;
+/// `verify-ptx` counts three registers of one bank).
 #[gpu_only]
 #[inline(always)]
 pub(super) fn moved(element: f32) -> f32 {

@@ -26,8 +26,8 @@ use crate::here::global_here;
 use crate::number::Scalar;
 use crate::pack::{Pack, elements_behind, lanes};
 
-/// The longest inner extent for which [`matmul_short`] has loops of its own: the others multiply
-/// [`DEPTH`] elements, some of them zeros.
+/// Inner extents up to this have their own loops in [`matmul_short`]. Longer ones multiply [`DEPTH`]
+/// elements, zeros beyond the extent.
 const SHALLOW: usize = 2;
 /// The longest inner extent of [`matmul_short`], of whose blocks four fit a multiprocessor.
 pub const DEPTH: usize = 8;

@@ -1,5 +1,4 @@
-//! Packed records, by DEFLATE: PTX has bytes as digits, in which a text takes two or three times
-//! its length.
+//! Packed records, by DEFLATE: PTX writes eight bytes as a number of 18 digits.
 
 use alloc::string::String;
 
@@ -11,8 +10,7 @@ const PACKED: u8 = 0xff;
 /// The most bytes of a record's text.
 const MOST: usize = 1 << 20;
 
-/// The text of a record by its bytes in PTX, of which those after the text are `\n`. `None` if they
-/// are no record.
+/// The text of the record in `bytes`, packed or not, which `\n` may follow. `None` if it is broken.
 pub fn record_text(bytes: &[u8]) -> Option<String> {
     let text = match bytes.split_first() {
         Some((&PACKED, packed)) => decompress_to_vec_with_limit(packed, MOST).ok()?,

@@ -1,8 +1,8 @@
 //! FMAs of the products of f32 that read three registers of one bank, counted in machine code.
 //!
 //! `ptxas` chooses the registers, and a change far from a kernel's loop can change its choice:
-//! stores written as a loop gave one of these kernels 36 conflicts, and products took 1 to 3 %
-//! longer. No result and no other figure of `ptxas` shows that.
+//! stores written as a loop gave one of these kernels 36 conflicts. Neither the results nor what
+//! `ptxas` reports show it.
 //!
 //! NVIDIA documents no rule. This one was measured on Volta (Jia and others, arXiv:1804.06826,
 //! section 3.5) and agrees with the times of these kernels on an H200: even and odd registers are

@@ -8,9 +8,9 @@ use crate::here::thread_here;
 
 /// One thread's share of the copies for one tile of C.
 ///
-/// The rows that a thread copies are a stride apart. Small tiles add multiples of the stride, which
-/// are in uniform registers, to the pointer of the first row ([`spreads`]). Others advance the
-/// pointer from row to row.
+/// The rows that a thread copies are a stride apart. A tile that [`spreads`] keeps the pointer of the
+/// first row and adds multiples of the stride, from uniform registers. Others advance the pointer
+/// from row to row.
 pub(super) struct Copies {
     /// Elements between the rows of A, and of B, that this thread copies.
     a_stride: usize,
@@ -79,8 +79,8 @@ impl Copies {
     /// Starts copy number `copy` of a step into the stage `stage` bytes after the first one, unless
     /// the tile [`spreads`] and `more` is 0. Writes zeros for rows of A and columns of B that do not
     /// exist, and for the first `from` elements of the step. A step takes all copies in order, and
-    /// [ends](Self::end). SPREADS is a constant, so that LLVM leaves out what the tile does not do
-    /// before it decides whether to inline a slot.
+    /// [ends](Self::end). SPREADS is [`spreads`] of the policy, as a constant: LLVM drops the other
+    /// branch before it decides whether to inline a slot.
     ///
     /// # Safety
     /// The operands have the sizes and alignment of their extents, the other elements exist, and no

@@ -251,13 +251,13 @@ pub(super) const fn skips(policy: &Policy) -> bool {
 
 /// Whether copies take their addresses from the step's first one, and are conditional without a
 /// branch. The loop of 64 × 64 then has 117 instructions instead of 137 and takes 0.986 of the time,
-/// 32 × 32 0.97 (H200). 128 × 64 takes 1.01, single elements 1.07 to 1.12: they have more copies.
+/// 32 × 32 0.97 (H200). By it 128 × 64 would take 1.01, single elements 1.07 to 1.12.
 pub(super) const fn spreads(policy: &Policy) -> bool {
     policy.vector == PAIR && skips(policy)
 }
 
-/// Slots whose copies start together: ptxas has three idle instructions between a load from shared
-/// memory and a copy.
+/// Slots whose copies start together: ptxas puts three dummy loads between a load from shared memory
+/// and a copy. Two, if their copies are at most [`MOST_COPIES`].
 pub(super) const fn together(policy: &Policy) -> usize {
     if spreads(policy) && 2 * copies_of(policy) <= MOST_COPIES * high(policy) {
         2
