@@ -64,6 +64,8 @@ fn names(line: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn names_of_labels_are_short() {
         let ptx = |label: &str, other: &str| {
@@ -72,7 +74,7 @@ mod tests {
                  $L_brx_0:\n\t.branchtargets\t{label}_2, {label}_30;\n{other}x:\n"
             )
         };
-        let short = super::with_short_names(&ptx("$L__BB15", "$L__BB15"));
+        let short = with_short_names(&ptx("$L__BB15", "$L__BB15"));
         assert_eq!(
             short,
             ptx("$L", "$L__BB15")
@@ -80,8 +82,6 @@ mod tests {
                 .replace("$L_3", "$L3")
         );
     }
-
-    use super::*;
 
     #[test]
     fn labels_that_nothing_names_go_and_all_others_stay() {

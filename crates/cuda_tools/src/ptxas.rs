@@ -24,7 +24,7 @@ pub const WHEEL: Wheel = Wheel {
     file: "nvidia/cu13/bin/ptxas",
 };
 
-/// The file for machine code that nobody reads.
+/// Where machine code goes that is not kept.
 const NOWHERE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// A `ptxas` that runs.

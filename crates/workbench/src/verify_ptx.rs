@@ -34,8 +34,8 @@ pub(crate) fn run(files: &[PathBuf]) -> Result<ExitCode> {
 }
 
 /// Assembles `files`, or all of target/ptx if there are none, and prints a table for each. Spills
-/// are shown but are not an error: they cost time, not correctness. New conflicts of registers are
-/// one: they cost time too, and a table with more of them would be noticed by nobody.
+/// are shown but are not an error: they cost time, not correctness. More conflicts of registers than
+/// recorded are an error: no test of results would notice.
 ///
 /// Continues with the other files after a refused one.
 fn verify(tools: &Tools, files: &[PathBuf]) -> Result<()> {

@@ -321,7 +321,6 @@ unsafe fn multiply<
             } else {
                 INNER as u32
             };
-            let more = u32::from(copies_more || !skips(&policy));
             // There may be no stage after the last step.
             let after = if skips(&policy) && remain == 1 {
                 read
@@ -378,6 +377,7 @@ unsafe fn multiply<
                             // SAFETY: the extents are the caller's promise; all readers of the
                             // stage have passed the barrier.
                             unsafe {
+                                let more = u32::from(copies_more);
                                 copies.start::<SPREADS>(&policy, copy, write, from, more);
                             }
                         }

@@ -4,10 +4,10 @@
 //! stores written as a loop gave one of these kernels 36 conflicts. Neither the results nor what
 //! `ptxas` reports show it.
 //!
-//! NVIDIA documents no rule. This one was measured on Volta (Jia and others, arXiv:1804.06826,
-//! section 3.5) and agrees with the times of these kernels on an H200: even and odd registers are
-//! two banks of 64 bits, and an FMA takes a second cycle if it reads three registers of one. It
-//! does not read what the FMA before it read in the same slot and marked `.reuse`. The counts in
+//! NVIDIA documents no rule. This one is Volta's (Jia and others, arXiv:1804.06826, section 3.5):
+//! even and odd registers are two banks of 64 bits, and an FMA takes a second cycle if it reads three
+//! registers of one. It does not read what the FMA before it read in the same slot and marked
+//! `.reuse`. On later GPUs it was not measured alone. The counts in
 //! kernels/src/matmul/pipelined.rs are older and by a wider rule.
 
 use std::path::Path;

@@ -90,8 +90,9 @@ pub(super) fn fastest(
     fastest
 }
 
-/// The nanoseconds of a product with `whole` rows in one slice, fewer than all, and of its fold.
-/// Whether its blocks are placed well, and so many were measured.
+/// The nanoseconds of a product with `whole` rows in one slice, fewer than all, and of its fold; and
+/// whether the model is fitted to such launches, and their long blocks share no multiprocessor while
+/// others have none.
 fn time(
     tiles: MmaTiles,
     of: [usize; 3],
