@@ -199,7 +199,7 @@ static OF_UNGAPPED: Transforms = Transforms {
         points: Ungapped4096::POINTS,
         threads: Ungapped4096::THREADS as u32,
         shared_bytes: shape::shared_bytes::<Ungapped4096, f32>(),
-        most_taps: shape::most_taps::<Ungapped4096>(),
+        most_taps: shape::most_taps::<Ungapped4096, f32>(),
         discarded: shape::discarded,
         spectrum_len: shape::spectrum_len::<Ungapped4096>(),
         factors: || {

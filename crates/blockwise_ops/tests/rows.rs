@@ -9,7 +9,7 @@ use blockwise_ops::conv1d::{self, CONV, problem};
 use blockwise_ops::operation::{Call, Problem, plan};
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::{ConvMode, LaunchError, Options, Variant, convolve, convolve_rows};
-use kernels::conv1d::rows::conv1d_rows;
+use kernels::conv1d::rows::{JOINED, conv1d_rows};
 use kernels::conv1d::window::THREADS;
 use ndarray::{Array2, Axis, s};
 
@@ -111,6 +111,57 @@ fn rows_have_the_bits_that_they_have_alone() {
     }
 }
 
+/// The arguments of a launch of the kernel itself: the offset, the grid, how many elements into
+/// their memory the outputs begin, and the form.
+#[derive(Clone, Copy, Debug)]
+struct By {
+    offset: usize,
+    grid: (u32, u32),
+    ahead: usize,
+    log_width: usize,
+}
+
+/// Launches the kernel with as many outputs as samples, and compares each row with what it is
+/// alone, to the bit.
+macro_rules! launched {
+    ($($launched:ident $t:ident)*) => {$(
+        #[track_caller]
+        fn $launched(device: &Device, [signal, taps]: [&Array2<$t>; 2], by: By) {
+            let ((rows, samples), (of_taps, count)) = (signal.dim(), taps.dim());
+            let upload = |of: &Array2<$t>| device.upload(of.as_slice().expect("in order"));
+            let [x, h] = [signal, taps].map(|it| upload(it).expect("memory"));
+            let output = device.filled::<$t>(by.ahead + rows * samples, 0xFF);
+            let mut output = output.expect("memory");
+            let kernel = conv1d_rows::<$t>::on(device).expect("the kernel");
+            let launched = kernel.grid(by.grid).block(THREADS).launch(
+                &x,
+                &h,
+                output.view_mut(by.ahead..),
+                by.offset,
+                samples,
+                count,
+                samples,
+                samples,
+                if of_taps == 1 { 0 } else { count },
+                by.log_width,
+            );
+            launched.expect("within the contract");
+            let got = output.to_vec().expect("a copy");
+            for (row, got) in got[by.ahead..].chunks(samples).enumerate() {
+                let of = [signal.row(row), taps.row(row.min(of_taps - 1))];
+                let options = with(&conv1d::DIRECT);
+                let full = convolve(device, of[0], of[1], ConvMode::Full, &options);
+                let full = full.expect("it is launched");
+                let alone = full.slice(s![by.offset..by.offset + samples]).to_vec();
+                let case = format!("{:?} {:?} {by:?}, row {row}", signal.dim(), taps.dim());
+                assert_eq!(bits(got.to_vec()), bits(alone), "{case}");
+            }
+        }
+    )*};
+}
+
+launched!(launched_f32 f32 launched_f64 f64);
+
 /// A thread takes rows four at a time where they share the taps, and the last of them one by one.
 #[test]
 fn rows_abreast_have_the_bits_that_they_have_alone() {
@@ -118,41 +169,85 @@ fn rows_abreast_have_the_bits_that_they_have_alone() {
         for (outputs, log_width) in [(31, 5), (40, 5), (8, 3)] {
             let (rows, taps) = (29, noise::<f32>(22, 29, 7));
             let signal = noise::<f32>(21, rows, outputs);
-            for (grid, of_taps) in [([1, 1], 1), ([2, 1], 1), ([1, 2], 1), ([1, 1], rows)] {
+            for (grid, of_taps) in [((1, 1), 1), ((2, 1), 1), ((1, 2), 1), ((1, 1), rows)] {
                 let own = taps.slice(s![..of_taps, ..]).to_owned();
-                let upload = |of: &Array2<f32>| device.upload(of.as_slice().expect("in order"));
-                let inputs = [upload(&signal), upload(&own)].map(|it| it.expect("memory"));
-                let mut output = device.filled::<f32>(rows * outputs, 0xFF).expect("memory");
-                let kernel = conv1d_rows::<f32>::on(device).expect("the kernel");
-                let pitch = if of_taps == 1 { 0 } else { 7 };
-                let launch = kernel.grid((grid[0], grid[1])).block(THREADS);
-                let [x, h] = &inputs;
-                let lens = [outputs, 7, outputs];
-                let launched = launch.launch(
-                    x,
-                    h,
-                    &mut output,
-                    3,
-                    lens[0],
-                    lens[1],
-                    lens[2],
-                    outputs,
-                    pitch,
+                let by = By {
+                    offset: 3,
+                    grid,
+                    ahead: 0,
                     log_width,
-                );
-                launched.expect("within the contract");
-                let got = output.to_vec().expect("a copy");
-                for (row, got) in got.chunks(outputs).enumerate() {
-                    let of = [signal.row(row), own.row(row.min(of_taps - 1))];
-                    let options = with(&conv1d::DIRECT);
-                    let full = convolve(device, of[0], of[1], ConvMode::Full, &options);
-                    let full = full.expect("it is launched");
-                    let alone = full.slice(s![3..3 + outputs]).to_vec();
-                    let case = format!("{outputs} outputs, {grid:?}, {of_taps}, row {row}");
-                    assert_eq!(bits(got.to_vec()), bits(alone), "{case}");
-                }
+                };
+                launched_f32(device, [&signal, &own], by);
             }
         }
+    }
+}
+
+/// Rows as one signal, at any distance of the outputs from a pack: those that are not finite reach
+/// no other row.
+#[test]
+fn joined_rows_have_the_bits_that_they_have_alone() {
+    for device in &common::devices() {
+        for (rows, samples, taps) in [
+            (1, 4, 1),
+            (3, 4, 4),
+            (700, 4, 3),
+            (500, 5, 5),
+            (200, 13, 2),
+            (40, 65, 64),
+            (30, 97, 31),
+            (2, 639, 5),
+            (3, 640, 33),
+            (2, 2561, 17),
+        ] {
+            for (at, offset) in [(taps - 1) / 2, 0, taps - 1].into_iter().enumerate() {
+                let by = By {
+                    offset,
+                    grid: (1 + at as u32, 1),
+                    ahead: (rows + at) % 4,
+                    log_width: JOINED,
+                };
+                let mut signal = noise::<f64>(21, rows, samples);
+                let taps = noise::<f64>(22, 1, taps);
+                if rows > 2 {
+                    signal.row_mut(1).fill(f64::INFINITY);
+                    signal[(2, samples - 1)] = f64::NAN;
+                }
+                launched_f64(device, [&signal, &taps], by);
+                let narrow = |of: &Array2<f64>| of.mapv(|it| it as f32);
+                launched_f32(device, [&narrow(&signal), &narrow(&taps)], by);
+            }
+        }
+    }
+}
+
+/// What the form needs is in the contract, and its lack is refused before the launch.
+#[test]
+fn rows_are_joined_only_without_gaps_and_with_shared_taps() {
+    let device = Device::emulator();
+    let x = device.upload(&[1.0_f32; 60]).expect("memory");
+    let refused = |[samples, count, outputs, pitch, of_taps]: [usize; 5], offset, grid| {
+        let mut output = device.filled::<f32>(4 * outputs, 0xFF).expect("memory");
+        let kernel = conv1d_rows::<f32>::on(&device).expect("the kernel");
+        let launch = kernel.grid(grid).block(THREADS);
+        let (h, y) = (&x, &mut output);
+        let launched = launch.launch(
+            &x, h, y, offset, samples, count, outputs, pitch, of_taps, JOINED,
+        );
+        launched.is_err()
+    };
+    assert!(!refused([9, 3, 9, 9, 0], 1, (1, 1)));
+    for (lens, offset, grid) in [
+        ([9, 3, 9, 10, 0], 1, (1, 1)),
+        ([9, 3, 7, 9, 0], 1, (1, 1)),
+        ([9, 3, 9, 9, 3], 1, (1, 1)),
+        ([3, 3, 3, 3, 0], 1, (1, 1)),
+        ([9, 10, 9, 9, 0], 1, (1, 1)),
+        ([9, 3, 9, 9, 0], 9, (1, 1)),
+        ([9, 3, 9, 9, 0], 1, (1, 2)),
+        ([9, 0, 9, 9, 0], 0, (1, 1)),
+    ] {
+        assert!(refused(lens, offset, grid), "{lens:?} {offset} {grid:?}");
     }
 }
 
@@ -231,7 +326,7 @@ fn nothing_reaches_another_row() {
 fn many_rows_are_counted_along_two_dimensions_of_the_grid() {
     let device = Device::emulator();
     let rows = |rows: usize| Problem {
-        rows: [rows, 1],
+        rows: [rows, rows],
         ..problem(Type::F32, [5000, 3], ConvMode::Same).expect("no overflow")
     };
     let grid = |all, options: Options| {
@@ -261,11 +356,11 @@ fn many_rows_are_counted_along_two_dimensions_of_the_grid() {
         "{error}"
     );
     assert!(error.hint().is_some());
-    // Short rows share blocks, which stride over them.
+    // Short rows share blocks, which stride over them, where they cannot be joined.
     let short = |outputs, rows| {
         let problem = Problem {
             rows: [rows, 1],
-            ..problem(Type::F32, [outputs, 3], ConvMode::Same).expect("no overflow")
+            ..problem(Type::F32, [outputs + 2, 3], ConvMode::Valid).expect("no overflow")
         };
         let plan = plan(&CONV, &problem, &window, device.properties()).expect("within every limit");
         plan.expect("there are outputs").launch.grid

@@ -28,6 +28,7 @@ use core::ptr;
 use cuda_std::async_copy::{cp_async_ca_to, cp_async_wait_all, shared_address};
 use cuda_std::prelude::*;
 
+use super::direct::convolve_one;
 use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
 use super::steps::add_taps;
 use crate::number::Real;
@@ -168,5 +169,9 @@ unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     // registers for what follows.
     let outputs = whole.start * span..whole.end * span;
     // SAFETY: no index overflows, and the block has these threads.
-    unsafe { convolve_ends(signal, taps, output, output_len, offset, outputs, GROUP) };
+    unsafe {
+        convolve_ends(output, output_len, outputs, GROUP, |i| {
+            convolve_one(signal, taps, i + offset)
+        });
+    }
 }

@@ -7,16 +7,21 @@
 //!
 //! - Wide: a block's row comes from its place along y and z. Tiles begin at the row's first whole
 //!   pack, wherever that is; the outputs before it are computed one by one.
+//! - Joined: rows that follow each other without gaps, with as many outputs as samples, are
+//!   convolved as if they were one signal, so that tiles span rows. Outputs whose taps reach into
+//!   another row are then written anew: one less than there are taps, for each row.
 //! - Narrow: 2^`log_width` adjacent threads take a row's outputs one by one, so that short rows
 //!   share a block. The grid strides over rows too, and where rows share the taps a thread takes
 //!   [`ABREAST`] of them at a time: loads bound it, and one of a tap then serves four sums. There
 //!   may be any number of taps.
 
+use core::hint::assert_unchecked;
 use core::ptr;
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::{in_groups, unrolled};
 
+use super::direct::convolve_one;
 use super::matrix::{row_of, row_of_layers, start};
 use super::taps_inside;
 use super::window::{self, MAX_TAPS, STAGES, THREADS, WARPS, convolve, stage, tap_packs};
@@ -25,6 +30,12 @@ use crate::pack::{self, Pack, lanes};
 
 /// The number of threads of a block is 2 to this power.
 pub const LOG_THREADS: usize = THREADS.ilog2() as usize;
+
+/// In place of `log_width`: all rows are joined.
+pub const JOINED: usize = LOG_THREADS + 1;
+
+/// The fewest samples of joined rows: a pack's elements before the first whole pack are of row 0.
+pub const LEAST_JOINED: usize = 4;
 
 /// Rows of which a thread of narrow rows takes an output each.
 pub const ABREAST: usize = 4;
@@ -37,11 +48,12 @@ pub const ABREAST: usize = 4;
 /// - `offset`: see [the module](super).
 /// - `samples`, `count`, `outputs`: a row's samples, taps and outputs.
 /// - `signal_pitch`, `taps_pitch`: distances between rows; 0 if there is one for all.
-/// - `log_width`: [`LOG_THREADS`], for at most [`MAX_TAPS`] taps, or less.
+/// - `log_width`: [`LOG_THREADS`], for at most [`MAX_TAPS`] taps, or less; or [`JOINED`], for at
+///   most as many and [`LEAST_JOINED`] samples, fewer than 2³² in all with two rows more.
 ///
 /// # Launch
 /// At most 2²⁹ blocks of [`THREADS`] threads along x. Along y and z one for each row, or more;
-/// with a smaller width any number. No dynamic shared memory.
+/// with a smaller width any number, and one if rows are joined. No dynamic shared memory.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -49,18 +61,26 @@ pub const ABREAST: usize = 4;
     require(
         count > 0,
         log_width < LOG_THREADS || count <= MAX_TAPS,
-        log_width <= LOG_THREADS,
+        log_width <= JOINED,
+        log_width < JOINED
+            || samples >= LEAST_JOINED
+                && [outputs, signal_pitch, taps_pitch] == [samples, samples, 0]
+                && count <= samples
+                && offset < samples
+                && output.len() + 2 * samples < 1 << 32
+                && [grid.y, grid.z] == [1; 2],
         block.x == THREADS,
         grid.x <= 1 << 29,
         outputs / window::span::<T>() < 1 << 31,
         offset.checked_add(outputs).is_some(),
         [block.y, block.z] == [1; 2],
-        super::matrix::are_layers(
-            [grid.y, grid.z],
-            1 << (LOG_THREADS - log_width),
-            outputs,
-            super::matrix::rows_of(output.len(), outputs)
-        ),
+        log_width == JOINED
+            || super::matrix::are_layers(
+                [grid.y, grid.z],
+                1 << (LOG_THREADS - log_width),
+                outputs,
+                super::matrix::rows_of(output.len(), outputs)
+            ),
         super::matrix::are_rows(
             super::matrix::rows_of(output.len(), outputs),
             [output.len(), outputs],
@@ -83,9 +103,10 @@ pub fn conv1d_rows<T: Real>(
 ) {
     const LANES: usize = lanes::<T>();
     const OUTPUTS: usize = window::PACKS * LANES;
-    let log_width = log_width as u32;
+    let joined = log_width == JOINED;
+    let log_width = log_width.min(LOG_THREADS) as u32;
     let of_block = THREADS >> log_width;
-    let (all, output) = (output.len(), output.as_mut_ptr());
+    let (mut all, output) = (output.len(), output.as_mut_ptr());
     let row = row_of_layers() * of_block;
     if row as usize * outputs >= all {
         return;
@@ -102,17 +123,49 @@ pub fn conv1d_rows<T: Real>(
     };
     let tiles = shared_array![Pack<T, LANES>; WARPS * STAGES * stage::<T>()];
     let shared_taps = shared_array![Pack<T, LANES>; tap_packs::<T>()];
-    // Outputs that are computed one by one: all, or those before the row's first whole pack.
+    // Outputs that are computed one by one: all, or those before the first whole pack.
     let mut single = outputs;
     if log_width == LOG_THREADS as u32 {
-        let (signal, taps, output) = of(row);
+        let (mut wide, taps, output) = of(row);
+        let mut outputs = outputs;
+        if joined {
+            (wide, outputs) = (signal, all);
+        }
         single = pack::elements_before(output).min(outputs);
+        // Of joined rows, only these are left, and they are of row 0.
+        if joined {
+            all = single;
+        }
+        let rows = Joined {
+            signal,
+            taps,
+            samples: samples as u32,
+            offset: offset as u32,
+        };
         // SAFETY: `require` states the number of taps, the block, a grid and an output whose tiles
-        // 32 bits count, and the largest index; the arrays have the stated sizes.
+        // 32 bits count, and the largest index; the arrays have the stated sizes. Joined rows have
+        // as many outputs as samples, which 32 bits count.
         unsafe {
-            let rest = ptr::slice_from_raw_parts_mut(output.add(single), outputs - single);
-            let offset = offset + single;
-            convolve::<T, LANES, OUTPUTS>(signal, taps, rest, offset, tiles, shared_taps);
+            let output = output.add(single);
+            let rest = ptr::slice_from_raw_parts_mut(output, outputs - single);
+            let from = offset + single;
+            convolve::<T, LANES, OUTPUTS>(
+                wide,
+                taps,
+                rest,
+                from,
+                tiles,
+                shared_taps,
+                |first| {
+                    if joined {
+                        rows.write_ends(output.add(first), (from + first) as u32);
+                    }
+                },
+                |i| match joined {
+                    true => rows.at((from + i) as u32),
+                    false => convolve_one(wide, taps, i + from),
+                },
+            );
         }
     }
 
@@ -145,6 +198,70 @@ pub fn conv1d_rows<T: Real>(
     }
 }
 
+/// Joined rows. Outputs are numbered as in the full convolution of one signal: the first is
+/// `offset`, and output c needs sample c and those before it.
+struct Joined<'a, T> {
+    signal: &'a [T],
+    taps: &'a [T],
+    samples: u32,
+    offset: u32,
+}
+
+impl<T: Real> Joined<'_, T> {
+    /// Writes those outputs of a tile whose taps reach into another row: from each row's first
+    /// sample on, one less than there are taps. A whole warp calls it.
+    ///
+    /// # Safety
+    /// `tile` is the tile's output `from`.
+    #[inline(always)]
+    unsafe fn write_ends(&self, tile: *mut T, from: u32) {
+        let (each, samples) = (self.taps.len() as u32 - 1, self.samples);
+        if each == 0 {
+            return;
+        }
+        // Orders the tile's stores before those that overwrite them.
+        // SAFETY: the whole warp is here.
+        unsafe { warp::sync_warp(u32::MAX) };
+        let to = u64::from(from) + window::span::<T>() as u64;
+        // The first row that has such outputs in this tile. Some of them may be before it.
+        let first = ((u64::from(from) + u64::from(samples - each)) as u32) / samples;
+        let mut number = thread::thread_idx_x() % 32;
+        loop {
+            let row = u64::from(first + number / each) * u64::from(samples);
+            let at = row + u64::from(number % each);
+            if at >= to {
+                break;
+            }
+            if at >= u64::from(from) {
+                let at = at as u32;
+                // SAFETY: this output is in the tile, and no other lane has it.
+                unsafe { tile.add((at - from) as usize).write(self.at(at)) };
+            }
+            number += 32;
+        }
+    }
+
+    /// Output `at`.
+    ///
+    /// # Safety
+    /// There is this output.
+    #[inline(always)]
+    unsafe fn at(&self, at: u32) -> T {
+        // SAFETY: `require` states that there are samples.
+        unsafe { assert_unchecked(self.samples > 0) };
+        let row = (at - self.offset) / self.samples;
+        let begin = row as usize * self.samples as usize;
+        let mut sum = [T::ZERO];
+        // SAFETY: rows of outputs have rows of samples.
+        unsafe {
+            let signal = self.signal.as_ptr().add(begin);
+            let signal = core::slice::from_raw_parts(signal, self.samples as usize);
+            sum_rows::<T, 1, 4>([signal], self.taps, at as usize - begin, &mut sum);
+        }
+        sum[0]
+    }
+}
+
 /// Output `at` of some rows that share the taps, GROUP taps at a time.
 ///
 /// # Safety
@@ -155,19 +272,34 @@ unsafe fn put<T: Real, const ROWS: usize, const GROUP: usize>(
     at: usize,
     offset: usize,
 ) {
-    let (signal, taps, _) = rows[0];
-    let centre = at + offset;
-    let inside = taps_inside(centre, signal.len(), taps.len());
+    let (signals, taps) = (rows.map(|row| row.0), rows[0].1);
     let mut sums = [T::ZERO; ROWS];
+    // SAFETY: the caller's promise.
+    unsafe {
+        sum_rows::<T, ROWS, GROUP>(signals, taps, at + offset, &mut sums);
+        unrolled::<ROWS>(|i| rows[i].2.add(at).write(sums[i]));
+    }
+}
+
+/// Adds the products of output `centre` of the full convolution of some rows, GROUP taps at a time.
+///
+/// # Safety
+/// The rows have equally many samples.
+#[inline(always)]
+unsafe fn sum_rows<T: Real, const ROWS: usize, const GROUP: usize>(
+    rows: [&[T]; ROWS],
+    taps: &[T],
+    centre: usize,
+    sums: &mut [T; ROWS],
+) {
+    let inside = taps_inside(centre, rows[0].len(), taps.len());
     in_groups::<GROUP>(inside, |k| {
         // SAFETY: k is below the number of taps, and its sample exists.
         unsafe {
             let tap = *taps.get_unchecked(k);
             unrolled::<ROWS>(|i| {
-                sums[i] = tap.mul_add(*rows[i].0.get_unchecked(centre - k), sums[i]);
+                sums[i] = tap.mul_add(*rows[i].get_unchecked(centre - k), sums[i]);
             });
         }
     });
-    // SAFETY: the caller's promise.
-    unrolled::<ROWS>(|i| unsafe { rows[i].2.add(at).write(sums[i]) });
 }

@@ -6,7 +6,6 @@ use core::ops::Range;
 use cuda_std::async_copy::cp_async_ca_to;
 use cuda_std::prelude::*;
 
-use super::direct::convolve_one;
 use crate::number::Real;
 use crate::pack::{self, Pack};
 use cuda_std::unroll::unrolled;
@@ -33,21 +32,19 @@ pub(super) fn whole_tiles<T>(
     }
 }
 
-/// Computes the outputs outside `whole`, a range of outputs, in a grid-stride loop.
+/// Computes the outputs outside `whole`, a range of outputs, in a grid-stride loop; `one` computes
+/// one of them.
 ///
 /// # Safety
 /// `output` points to `output_len` elements; `whole` is a range of them, and nothing else uses
-/// those outside it. `offset` plus that length does not overflow. All threads of the launch call
-/// it: one row of blocks of `threads` along x.
+/// those outside it. All threads of the launch call it: one row of blocks of `threads` along x.
 #[inline(always)]
-pub(super) unsafe fn convolve_ends<T: Real>(
-    signal: &[T],
-    taps: &[T],
+pub(super) unsafe fn convolve_ends<T>(
     output: *mut T,
     output_len: usize,
-    offset: usize,
     whole: Range<usize>,
     threads: usize,
+    one: impl Fn(usize) -> T,
 ) {
     let mut at = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
     while at < output_len - whole.len() {
@@ -57,7 +54,7 @@ pub(super) unsafe fn convolve_ends<T: Real>(
             at + whole.len()
         };
         // SAFETY: i is below the output's length, and no other thread has this i.
-        unsafe { output.add(i).write(convolve_one(signal, taps, i + offset)) };
+        unsafe { output.add(i).write(one(i)) };
         at += thread::grid_dim_x() as usize * threads;
     }
 }

@@ -39,6 +39,7 @@ use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group, shared_ad
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 
+use super::direct::convolve_one;
 use super::span::{convolve_ends, copy_samples, put_sums, whole_tiles, write_sums};
 use super::steps::{add_pack, add_taps};
 use crate::number::Real;
@@ -111,15 +112,33 @@ pub fn conv1d_window<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offs
     let shared_taps = shared_array![Pack<T, LANES>; tap_packs::<T>()];
     // SAFETY: `require` states the number of taps, the block, a grid and an output whose tiles 32
     // bits count, and the largest index; the arrays have the stated sizes.
-    unsafe { convolve::<T, LANES, OUTPUTS>(signal, taps, output, offset, tiles, shared_taps) }
+    unsafe {
+        convolve::<T, LANES, OUTPUTS>(
+            signal,
+            taps,
+            output,
+            offset,
+            tiles,
+            shared_taps,
+            |_| {},
+            |i| convolve_one(signal, taps, i + offset),
+        );
+    }
 }
 
+/// Each output by `one`, or in a whole tile. After a tile's stores, `amend` is called with its
+/// first output, by the whole warp.
+///
 /// # Safety
 /// There are 1 to [`MAX_TAPS`] taps; only this launch uses the output; `offset` plus its length
 /// does not overflow. All threads of the launch call it: at most 2²⁹ blocks of [`THREADS`] along x.
 /// The output has fewer than 2³¹ tiles. `tiles` is shared memory for the stages of all warps,
 /// `shared_taps` for the taps.
 #[inline(always)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "operands, shared memory, and what rows add"
+)]
 pub(super) unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
     taps: &[T],
@@ -127,6 +146,8 @@ pub(super) unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>
     offset: usize,
     tiles: *mut Pack<T, LANES>,
     shared_taps: *mut Pack<T, LANES>,
+    amend: impl Fn(usize),
+    one: impl Fn(usize) -> T,
 ) {
     const GROUP: usize = LANES_OF_A_WARP as usize;
     let (output, output_len) = (output.cast::<T>(), output.len());
@@ -212,6 +233,7 @@ pub(super) unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>
             let to = to.cast::<Pack<T, LANES>>().add(lane);
             write_sums::<T, LANES, PACKS, GROUP>(samples.add(lane), to);
         }
+        amend(tile as usize * span);
         tile += warps;
         stage = 1 - stage;
     }
@@ -221,14 +243,6 @@ pub(super) unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>
     let outputs = whole.start * span..whole.end * span;
     // SAFETY: no index overflows, and the block has these threads.
     unsafe {
-        convolve_ends(
-            signal,
-            taps,
-            output,
-            output_len,
-            offset,
-            outputs,
-            THREADS as usize,
-        )
-    };
+        convolve_ends(output, output_len, outputs, THREADS as usize, one);
+    }
 }

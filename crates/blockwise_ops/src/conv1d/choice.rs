@@ -46,7 +46,7 @@ mod tests {
     use blockwise::Type;
 
     use super::super::variants::*;
-    use super::super::{CONV, problem};
+    use super::super::{CONV, plan, problem};
     use super::*;
     use crate::ConvMode;
     use crate::limits::h200;
@@ -124,11 +124,42 @@ mod tests {
             let chosen = chosen(&matrix, false);
             assert_eq!(chosen, kernel, "{rows} rows of {outputs}, {taps} taps");
         }
-        let matrix = Problem {
-            rows: [2368, 1],
-            ..task(Type::F64, 8023, 12_115)
-        };
-        assert_eq!(chosen(&matrix, false), &FFT131072);
+        for (rows, taps, outputs, kernel) in [
+            (2368, 8023, 12_115, &FFT131072),
+            (120, 3111, 3923, &FFT4096),
+            (120, 3554, 3923, &FFT131072),
+        ] {
+            let matrix = Problem {
+                rows: [rows, 1],
+                ..task(Type::F64, taps, outputs)
+            };
+            assert_eq!(chosen(&matrix, false), kernel, "{taps} taps");
+        }
+    }
+
+    #[test]
+    fn rows_are_joined_where_the_sums_anew_are_few() {
+        // As measured: docs/log/2026-11-30-rows.md.
+        for (rows, taps, outputs, form) in [
+            (1239, 7, 1932, plan::JOINED),
+            (9071, 8, 240, plan::JOINED),
+            (10_416, 64, 240, plan::JOINED),
+            (18_750, 1, 64, plan::JOINED),
+            (156_250, 64, 64, plan::NARROW),
+            (4687, 64, 64, plan::NARROW),
+            (117, 16, 512, plan::NARROW),
+            (610, 96, 4096, plan::NARROW),
+        ] {
+            for (of_taps, joined) in [(1, form), (rows, plan::NARROW)] {
+                let problem = Problem {
+                    rows: [rows, of_taps],
+                    ..task(Type::F32, taps, outputs)
+                };
+                let options = Options::default();
+                let form = plan::form(&Task::new(&ROWS_EACH, &problem, &options, &h200()));
+                assert_eq!(form, joined, "{rows} rows of {outputs}, {taps} taps");
+            }
+        }
     }
 
     #[test]

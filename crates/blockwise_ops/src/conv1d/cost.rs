@@ -6,14 +6,14 @@
 
 use kernels::conv1d::fft::shape::discarded;
 use kernels::conv1d::policy::FFT_FROM;
-use kernels::conv1d::{THREADS, blocked as in_blocks, rows as in_rows, window as in_windows};
+use kernels::conv1d::{THREADS, blocked as in_blocks, window as in_windows};
 
-use super::plan::{log_width, most_threads, takes_abreast};
+use super::plan::{self, RESIDENT, most_threads};
 use super::transform;
 use super::{is_whole, lens, mode};
 use crate::ConvMode;
 use crate::by_width::by_width;
-use crate::operation::Task;
+use crate::operation::{Problem, Task};
 
 /// Time to allocate and copy the twiddle factors: 31 to 65 µs of the host.
 const PREPARE: f64 = 40_000.0;
@@ -36,6 +36,16 @@ impl Size {
             rows: task.problem.all_rows(),
             multiprocessors: task.device.multiprocessors_to_fill().into(),
         }
+    }
+
+    /// The time of what an H200 does in 1, if all multiprocessors are busy.
+    fn share(&self) -> f64 {
+        H200 / self.multiprocessors
+    }
+
+    /// Blocks of this many outputs of all rows per multiprocessor.
+    fn blocks_of_all(&self, outputs: usize) -> f64 {
+        (self.rows * self.outputs).div_ceil(outputs) as f64 / self.multiprocessors
     }
 
     /// Blocks of this many outputs per multiprocessor.
@@ -121,29 +131,124 @@ const COSTS_F64: Costs = Costs {
     per_output: Some([3600.0, 5.87, 85.4]),
 };
 
-/// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile
-/// and of another, if all multiprocessors are busy, and of a tap of a lone thread. Of rows abreast,
-/// a tap is loaded for several outputs. From a few shapes (docs/log/2026-11-27-rows.md).
+/// The constants of the models of [`rows`](kernels::conv1d::rows), for one type, fitted to 456 shapes
+/// of each (docs/log/2026-11-30-rows.md).
+struct Rows {
+    /// One tap of an output in a whole tile, where rows are wide.
+    wide: f64,
+    /// Narrow rows.
+    narrow: Narrow,
+    /// The same, abreast: a tap is loaded for several outputs.
+    abreast: Narrow,
+    /// Joined rows: a launch, one tap of a warp's tile, a round of outputs that are written anew,
+    /// and one tap of those.
+    joined: [f64; 4],
+}
+
+/// Outputs one by one: if all multiprocessors are busy, and of a lone thread.
+#[derive(Clone, Copy)]
+struct Narrow {
+    launch: f64,
+    /// An output.
+    output: f64,
+    /// One tap of an output.
+    tap: f64,
+    /// One tap of a lone thread.
+    lone: f64,
+}
+
+const ROWS_F32: Rows = Rows {
+    wide: 0.06e-3,
+    narrow: Narrow {
+        launch: 4600.0,
+        output: 9.6e-3,
+        tap: 0.34e-3,
+        lone: 21.0,
+    },
+    abreast: Narrow {
+        launch: 5530.0,
+        output: 5.5e-3,
+        tap: 0.2e-3,
+        lone: 15.0,
+    },
+    joined: [5130.0, 38.5, 370.0, 22.0],
+};
+const ROWS_F64: Rows = Rows {
+    wide: 0.11e-3,
+    narrow: Narrow {
+        launch: 4600.0,
+        output: 8.8e-3,
+        tap: 0.6e-3,
+        lone: 26.0,
+    },
+    abreast: Narrow {
+        launch: 5690.0,
+        output: 5.9e-3,
+        tap: 0.4e-3,
+        lone: 52.0,
+    },
+    joined: [5170.0, 19.3, 235.0, 43.0],
+};
+
+fn costs_of_rows(problem: &Problem) -> &'static Rows {
+    match problem.ty.bytes() {
+        4 => &ROWS_F32,
+        _ => &ROWS_F64,
+    }
+}
+
+/// Sums of each row of a matrix, in the form that is taken.
 pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
+    if !has_rows(task) {
+        return None;
+    }
     let size = Size::of(task);
-    let (launch, [whole_tap, tap, lone_tap]) = match (task.problem.ty.bytes(), takes_abreast(task))
-    {
-        (4, true) => (4760.0, [0.06e-3, 0.23e-3, 21.0]),
-        (4, false) => (4760.0, [0.06e-3, 0.34e-3, 21.0]),
-        (_, true) => (4500.0, [0.11e-3, 0.41e-3, 26.0]),
-        (_, false) => (4500.0, [0.11e-3, 0.6e-3, 26.0]),
-    };
-    let span = by_width!(task.problem.ty.bytes(), T => in_windows::span::<T>());
-    let whole = match log_width(task.problem) {
-        in_rows::LOG_THREADS => size.outputs.saturating_sub(size.taps) / span * span,
-        _ => 0,
-    };
-    let [whole, others] = [whole, size.outputs - whole].map(|it| (it * size.rows) as f64);
-    let sums = size.taps as f64 * (whole * whole_tap + others * tap);
-    let sums = sums * H200 / size.multiprocessors;
-    // A lone thread adds tap after tap.
-    let lone = size.taps as f64 * lone_tap;
-    Some(launch + sums.max(memory(task, size)).max(lone)).filter(|_| has_rows(task))
+    let costs = costs_of_rows(task.problem);
+    Some(match plan::form(task) {
+        plan::JOINED => joined(task.problem, size),
+        plan::WIDE => {
+            let span = by_width!(task.problem.ty.bytes(), T => in_windows::span::<T>());
+            let whole = size.outputs.saturating_sub(size.taps) / span * span;
+            let rest = Size {
+                outputs: size.outputs - whole,
+                ..size
+            };
+            let whole = size.taps as f64 * (whole * size.rows) as f64 * costs.wide * size.share();
+            let rest = costs.narrow.time(rest) - costs.narrow.launch;
+            let memory = memory(task.problem, size);
+            costs.narrow.launch + (whole + rest).max(memory)
+        }
+        _ if plan::takes_abreast(task) => costs.abreast.time(size),
+        _ => costs.narrow.time(size),
+    })
+}
+
+impl Narrow {
+    fn time(self, size: Size) -> f64 {
+        let taps = size.taps as f64;
+        let outputs = (size.rows * size.outputs) as f64 * size.share();
+        self.launch + outputs * (self.output + self.tap * taps) + self.lone * taps
+    }
+}
+
+/// Rows as one signal.
+fn joined(problem: &Problem, size: Size) -> f64 {
+    let [launch, tap, round, tap_of_round] = costs_of_rows(problem).joined;
+    let span = by_width!(problem.ty.bytes(), T => in_windows::span::<T>());
+    let taps = size.taps as f64;
+    // A warp's lanes take the outputs that are written anew in rounds.
+    let anew = (span * (size.taps - 1)).div_ceil(32 * size.outputs) as f64;
+    let warps = (RESIDENT * in_windows::WARPS) as f64;
+    let tiles = (size.blocks_of_all(span) / warps).max(1.0);
+    let each = tap * taps + anew * (round + tap_of_round * taps);
+    launch + tiles * each + memory(problem, size)
+}
+
+/// Whether joined rows are faster than one by one.
+pub(super) fn prefers_joined(task: &Task<'_>) -> bool {
+    let (size, costs) = (Size::of(task), costs_of_rows(task.problem));
+    let narrow = costs.narrow.time(size).min(costs.abreast.time(size));
+    joined(task.problem, size) < narrow
 }
 
 /// The multiprocessors of an H200.
@@ -171,8 +276,8 @@ pub(super) fn direct(task: &Task<'_>) -> Option<f64> {
 }
 
 /// The time to read the samples and write the outputs at the bandwidth of global memory.
-fn memory(task: &Task<'_>, size: Size) -> f64 {
-    2.0 * (size.rows * size.outputs) as f64 * task.problem.ty.bytes() as f64 / BANDWIDTH
+fn memory(problem: &Problem, size: Size) -> f64 {
+    2.0 * (size.rows * size.outputs) as f64 * problem.ty.bytes() as f64 / BANDWIDTH
 }
 
 /// The model of `window`, where it is used.
@@ -188,7 +293,7 @@ pub(super) fn window(task: &Task<'_>) -> Option<f64> {
         return None;
     }
     let [launch, start, tap] = in_window(task, size)?;
-    Some(launch + (start + tap * size.taps as f64).max(memory(task, size)))
+    Some(launch + (start + tap * size.taps as f64).max(memory(task.problem, size)))
 }
 
 pub(super) fn blocked(task: &Task<'_>) -> Option<f64> {
@@ -203,7 +308,7 @@ pub(super) fn blocked(task: &Task<'_>) -> Option<f64> {
     }
     let [launch, lone, each] = costs.blocked;
     let more = (size.blocks(span) - 1.0).max(0.0);
-    Some(launch + (size.taps as f64 * (lone + each * more)).max(memory(task, size)))
+    Some(launch + (size.taps as f64 * (lone + each * more)).max(memory(task.problem, size)))
 }
 
 /// Blocks that are resident together add their taps concurrently, one thread each. The kernel has
@@ -273,5 +378,5 @@ pub(super) fn long_transforms(task: &Task<'_>) -> Option<f64> {
     // Row by row, if each has taps of its own.
     let [_, [_, of_taps]] = lens(task.problem);
     let launches = launches * of_taps.max(1) as f64;
-    Some(launches + transformed + memory(task, size) + prepare)
+    Some(launches + transformed + memory(task.problem, size) + prepare)
 }

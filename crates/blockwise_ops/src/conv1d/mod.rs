@@ -487,7 +487,20 @@ static CASES: &[Case] = &[
     Case::of(&[40, 19]).by(A_BLOCK_EACH).set(FULL).spare(),
     Case::of(&[300, 40]).by(BY_TRANSFORMS).set(FULL),
     // Rows of whole tiles and a rest, which do not begin at packs.
-    Case::of(&[3, 2575, 5]).by(&["rows"]).set(SAME).capped(1),
+    Case::of(&[3, 2575, 5])
+        .by(&["rows"])
+        .set(FULL)
+        .counting(1)
+        .capped(1),
+    // The same joined; short ones, of which a tile has many; and one tap, which reaches into no
+    // other row.
+    Case::of(&[3, 2575, 5])
+        .by(&["rows"])
+        .set(SAME)
+        .counting(1)
+        .capped(1),
+    Case::of(&[80, 37, 21]).by(&["rows"]).set(SAME).counting(1),
+    Case::of(&[2, 1300, 1]).by(&["rows"]).set(SAME).counting(1),
     // Short ones, which share blocks.
     Case::of(&[11, 37, 5]).by(&["rows"]).set(SAME).capped(1),
     Case::of(&[5, 20, 33]).by(&["rows"]).set(FULL).spare(),

@@ -213,7 +213,7 @@ macro_rules! in_shared_memory {
             points: <shape::$Shape as Shape>::POINTS,
             threads: <shape::$Shape as Shape>::THREADS as u32,
             shared_bytes: shape::shared_bytes::<shape::$Shape, $t>(),
-            most_taps: shape::most_taps::<shape::$Shape>(),
+            most_taps: shape::most_taps::<shape::$Shape, $t>(),
             discarded: shape::discarded,
             spectrum_len: shape::spectrum_len::<shape::$Shape>(),
             factors: table!($t, shape::factors::<shape::$Shape>()),

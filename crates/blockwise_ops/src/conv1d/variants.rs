@@ -30,24 +30,31 @@ fn row<T: Plain>(output: AnyViewMut<'_>) -> Result<(ViewMut<'_, T>, usize, usize
     Ok((output.plain()?, 1, len))
 }
 
-/// The kernels for rows.
+/// The kernels for rows, in each form.
 macro_rules! sums_of_rows {
     ($($Type:ident $t:ident)*) => {
-        &[$(kernel!(Takes::Type(Type::$Type), [0, 0], rows::conv1d_rows<$t>, |of| {
-            let ([samples, count, outputs], [signal_pitch, taps_pitch]) = of_row(&of.problem);
+        &[$(
+            sums_of_rows!(@ $Type $t NARROW of plan::log_width(&of.problem)),
+            sums_of_rows!(@ $Type $t WIDE of rows::LOG_THREADS),
+            sums_of_rows!(@ $Type $t JOINED of rows::JOINED),
+        )*]
+    };
+    (@ $Type:ident $t:ident $form:ident $of:ident $log_width:expr) => {
+        kernel!(Takes::Type(Type::$Type), [plan::$form, 0], rows::conv1d_rows<$t>, |$of| {
+            let ([samples, count, outputs], [signal_pitch, taps_pitch]) = of_row(&$of.problem);
             (
-                signal::<$t>(&of)?,
-                taps::<$t>(&of)?,
-                of.output.plain::<$t>()?,
-                of.problem.extents[2],
+                signal::<$t>(&$of)?,
+                taps::<$t>(&$of)?,
+                $of.output.plain::<$t>()?,
+                $of.problem.extents[2],
                 samples,
                 count,
                 outputs,
                 signal_pitch,
                 taps_pitch,
-                plan::log_width(&of.problem)
+                $log_width
             )
-        })),*]
+        })
     };
 }
 
@@ -166,7 +173,8 @@ pub static BLOCKED: Variant = Variant::new(
 .worth(|problem| problem.rows == [1; 2])
 .tuned(|task| tiles(task, "block"));
 
-/// Each row of a matrix, in one launch: as [`WINDOW`], or with a thread for each output.
+/// Each row of a matrix, in one launch: all of them or each as in [`WINDOW`], or with a thread for
+/// each output.
 pub static ROWS_EACH: Variant = Variant::new(
     "rows",
     "each row of a matrix, as window or with a thread for each output",
@@ -174,7 +182,11 @@ pub static ROWS_EACH: Variant = Variant::new(
     plan::rows,
 )
 .modelled(cost::rows)
-.worth(|problem| problem.rows != [1; 2]);
+.worth(|problem| problem.rows != [1; 2])
+.tuned(|task| match plan::form(task) {
+    plan::NARROW => Vec::new(),
+    _ => tiles(task, "warp"),
+});
 
 /// A variant by transforms in shared memory, without a model of its time.
 pub const fn by_transforms(

@@ -187,9 +187,14 @@ pub const fn shift(offset: usize) -> usize {
     (32 - offset % 32) % 32
 }
 
-/// The most taps of a shape.
-pub const fn most_taps<S: Shape>() -> usize {
-    quarter_kept(S::POINTS)
+/// The most taps of a shape for elements of type `T`: a quarter of a window's outputs remains. Of
+/// 8-byte elements an eighth, because the next transforms go through global memory, in windows that
+/// are far too long for short rows.
+pub const fn most_taps<S: Shape, T>() -> usize {
+    match size_of::<T>() {
+        8 => S::POINTS / 8 * 7 - 31,
+        _ => quarter_kept(S::POINTS),
+    }
 }
 
 /// The most taps with which a quarter of a window's outputs remain.
