@@ -326,7 +326,7 @@ fn nothing_reaches_another_row() {
 fn many_rows_are_counted_along_two_dimensions_of_the_grid() {
     let device = Device::emulator();
     let rows = |rows: usize| Problem {
-        rows: [rows, rows],
+        rows: [rows; 2],
         ..problem(Type::F32, [5000, 3], ConvMode::Same).expect("no overflow")
     };
     let grid = |all, options: Options| {
@@ -357,7 +357,7 @@ fn many_rows_are_counted_along_two_dimensions_of_the_grid() {
     );
     assert!(error.hint().is_some());
     // Short rows share blocks, which stride over them, where they cannot be joined.
-    let short = |outputs, rows| {
+    let short = |outputs: usize, rows| {
         let problem = Problem {
             rows: [rows, 1],
             ..problem(Type::F32, [outputs + 2, 3], ConvMode::Valid).expect("no overflow")
