@@ -52,6 +52,11 @@ pub(super) fn direct(task: &Task<'_>) -> Result<Plan, LaunchError> {
 /// multiprocessors idle. f32 7 × 4004 × 61 takes 11.8 µs in 14 blocks.
 const FEW_OUTPUTS: usize = 100_000;
 
+/// The fewest taps, and tiles of a row, with which rows are as fast by themselves: 64 × 1,000,000 ×
+/// 31 of `f32` took 130 µs, joined 134 (H200); of eight taps 143 and 135.
+const TAPS_OF_LONG: usize = 25;
+const LONG: usize = 1000;
+
 /// Rows that share blocks: the code of this form of [`rows`](conv1d::rows).
 pub(super) const NARROW: u8 = 0;
 /// A row of the grid for each row: the code of this form.
@@ -66,11 +71,12 @@ pub(super) fn form(task: &Task<'_>) -> u8 {
         return NARROW;
     }
     let asked = task.options.count.is_some();
-    if may_join(task.problem) && (asked || cost::prefers_joined(task)) {
+    let span = by_width!(task.problem.ty.bytes(), T => conv1d::window::span::<T>());
+    let is_long = taps >= TAPS_OF_LONG && outputs >= LONG * span;
+    if may_join(task.problem) && (asked || !is_long && cost::prefers_joined(task)) {
         return JOINED;
     }
     // Few whole tiles of a row are not worth their copies.
-    let span = by_width!(task.problem.ty.bytes(), T => conv1d::window::span::<T>());
     let tiles = if taps <= 16 { 4 } else { 2 };
     let is_small = outputs.saturating_mul(rows) < FEW_OUTPUTS;
     match asked || outputs >= tiles * span && !is_small {

@@ -94,7 +94,7 @@ pub(super) fn fastest_in(
     let time = |kernel: &Variant| match kernel {
         _ if batch != 1 && [&NAIVE, &TILED, &REGISTER_TILE].contains(&kernel) => None,
         _ if *kernel == SMALL && batch != 1 => small::time(&problem, device),
-        _ if *kernel == SHORT && batch != 1 => short::time(&problem, device),
+        _ if *kernel == SHORT && (batch != 1 || bytes == 8) => short::time(&problem, device),
         _ if *kernel == FEW && batch != 1 => few::time(&problem, device),
         _ if *kernel == NAIVE => whole(cost::naive(bytes)),
         _ if *kernel == TILED => whole(cost::tiled(bytes)),
@@ -106,7 +106,6 @@ pub(super) fn fastest_in(
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
         _ if *kernel == DIRECT => direct::time_of((of, batch), most, device),
         _ if *kernel == MMA && !mma::is_counted(of) => None,
-        _ if *kernel == MMA && batch == 1 && direct::is_faster(of) => None,
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };

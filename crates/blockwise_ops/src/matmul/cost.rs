@@ -4,7 +4,8 @@
 //! then stores its tile. The constants of f32 make the best choices among the launches of 300
 //! random shapes, timed on an H200 (docs/log/2026-11-27-f32-choices.md). The constants of f64 fit 70
 //! shapes on an H100, timed in one run with [`mma`](super::mma) and [`direct`](super::direct)
-//! (docs/log/2026-11-28-doubles-choice.md). Those of `register-tile`, except its launch, fit sweeps
+//! (docs/log/2026-11-28-doubles-choice.md); their launches were fitted on an H200 since
+//! (2026-11-30-rows.md). Those of `register-tile`, except its launch, fit sweeps
 //! on an H200 (2026-11-23).
 
 use blockwise::DeviceProperties;
@@ -50,7 +51,7 @@ const SIMPLE: Cost = Cost {
 pub(super) const fn naive(bytes: usize) -> Cost {
     let (launch, step, more, start) = match bytes {
         4 => (4320.0, 7.29, 9.89, 151.0),
-        _ => (4300.0, 12.2, 9.3, 162.0),
+        _ => (3950.0, 12.2, 9.3, 162.0),
     };
     Cost {
         launch,
@@ -64,7 +65,7 @@ pub(super) const fn naive(bytes: usize) -> Cost {
 pub(super) const fn tiled(bytes: usize) -> Cost {
     let (launch, step, more, start) = match bytes {
         4 => (4320.0, 118.0, 4.01, 55.0),
-        _ => (4050.0, 225.0, 2.0, 110.0),
+        _ => (3750.0, 225.0, 2.0, 110.0),
     };
     Cost {
         depth: TILE as usize,

@@ -1,7 +1,5 @@
 //! The tiles, teams and slices of `direct`, from a model of the launch's time.
 
-use std::ops::RangeInclusive;
-
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::direct::{AT_ONCE, DEPTH, DirectTiles, MOST, THREADS, WARPS};
 use kernels::matmul::slices::{MOST_SLICES, slice_len, sums};
@@ -26,11 +24,11 @@ struct Rates {
 
 /// Fitted to 1088 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
 /// within 5 % of the model, nine in ten within 13.
-/// The launch of the smallest is 600 ns shorter than in that fit
-/// (docs/log/2026-11-28-doubles-choice.md).
+/// The launch of the smallest is 900 ns shorter than in that fit
+/// (docs/log/2026-11-28-doubles-choice.md, 2026-11-30-rows.md).
 const fn rates(tiles: DirectTiles) -> Rates {
     let (launch, wave, round, block, step) = match tiles {
-        DirectTiles::Small => (4225.0, 0.0, 470.0, 594.0, 18.5),
+        DirectTiles::Small => (3925.0, 0.0, 470.0, 594.0, 18.5),
         DirectTiles::Square => (4825.0, 643.0, 314.0, 180.0, 30.4),
         DirectTiles::Wide => (4825.0, 801.0, 291.0, 0.0, 40.8),
         DirectTiles::Narrow => (4825.0, 811.0, 140.0, 118.0, 44.7),
@@ -47,10 +45,11 @@ const fn rates(tiles: DirectTiles) -> Rates {
 /// The last block's addition of slices, and that of each slice.
 const FOLD: f64 = 734.0;
 const SLICE: f64 = 54.4;
-/// Elements per nanosecond: of the slices' sums, of C, and of the operands.
+/// Elements per nanosecond: of the slices' sums, of C, and of the operands, whose rate fits the launches
+/// of 2026-11-30-rows.md.
 const SUMS: f64 = 59.2;
 const STORED: f64 = 231.0;
-const READ: f64 = 309.0;
+const READ: f64 = 460.0;
 /// Elements of an operand that the caches hold: 16 MiB.
 const CACHED: usize = 1 << 21;
 /// Blocks of a multiprocessor.
@@ -83,37 +82,6 @@ pub(super) fn is_direct(problem: &Problem) -> bool {
     of.into_iter().all(|extent| extent <= MOST) && DirectTiles::ALL.into_iter().all(counted)
 }
 
-/// Whether it is faster than `mma` in any tiles: 34 of 35 such products are, by 7 % and more
-/// (docs/log/2026-11-27-small-doubles.md).
-pub(super) fn is_faster(of: [usize; 3]) -> bool {
-    let [rows, inner, cols] = of;
-    let problem = Problem::new(Type::F64, &[rows, inner, cols]);
-    let thin = rows.min(cols) <= THIN && inner > THIN_INNER && is_direct(&problem);
-    thin && !reads_slowly(of) && !slices_start_early(of) && !has_long_rows(of)
-}
-
-/// Whether `mma` is faster because C has few rows and many columns: 13 × 567 × 11,619 takes it 22.2
-/// µs (23.6), 8 × 300 × 4000 8.4 (9.4), but 5 × 567 × 11,619, which has no pairs, 26.2 (22.9).
-fn has_long_rows([rows, inner, cols]: [usize; 3]) -> bool {
-    let is_paired = is_paired(inner, cols);
-    let [long, short] = [rows > NARROW, rows > MOST_OF_FEW && is_paired];
-    cols >= MANY_COLS && (long && (is_paired || inner < LONG_SUM) || short && inner <= SHORT_SUM)
-}
-const SHORT_SUM: usize = 512;
-const MANY_COLS: usize = 2048;
-
-/// Whether `mma` may be as fast, whose slices are added by a launch that starts early: pairs of
-/// elements, long sums, and a C of few tiles, but not of very few. 456 × 3328 × 8 takes it 9.4 µs
-/// (10.8), but 17,880 × 624 × 8 36.5 (32.6), and 8 × 5368 × 3424 at an odd address 55.1 (49.2).
-/// 1000 × 300 × 2 and 50 × 2000 × 2 were not compared.
-fn slices_start_early([rows, inner, cols]: [usize; 3]) -> bool {
-    let is_paired = is_paired(inner, cols);
-    let tiles = DirectTiles::Small.count(rows, cols);
-    is_paired && FEW_TILES.contains(&tiles) && inner >= LONG_SUM
-}
-const FEW_TILES: RangeInclusive<usize> = 16..=128;
-const LONG_SUM: usize = 900;
-
 /// Whether its fastest tiles, eight columns wide, would read A twice, and A is too large for the
 /// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75), 4096 × 72 × 16 7.5 (6.7). Once, `mma` reads a
 /// large A faster in pairs: 17,240 × 5000 × 8 takes 238 µs (175), 4096 × 280 × 8 9.6 (9.3).
@@ -143,16 +111,13 @@ fn is_paired(inner: usize, cols: usize) -> bool {
     inner.is_multiple_of(2) && cols.is_multiple_of(2)
 }
 
-/// `direct` is faster if the shorter side of C is at most THIN and the inner extent above
-/// THIN_INNER.
+/// The longest shorter side of a thin C.
 const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
-const THIN_INNER: usize = 64;
 /// In a batch it is considered up to this shorter side.
 const NARROW_OF_BATCH: usize = 32;
-/// Of a batch: the fraction of the model's time, what the launch takes beside, and each block of the
-/// larger tiles. 163 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md).
-const OF_BATCH: [f64; 3] = [0.88, 400.0, 110.0];
+/// Of a batch: what the launch takes beside, and each block of the larger tiles. 163 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md).
+const OF_BATCH: [f64; 2] = [400.0, 110.0];
 
 /// The most tiles of all products: each has a ticket.
 pub(super) fn most_groups(problem: &Problem) -> usize {
@@ -278,11 +243,11 @@ fn time(
     if batch == 1 {
         return time;
     }
-    let [fraction, launch, block] = OF_BATCH;
+    let [launch, block] = OF_BATCH;
     let block = if tiles == DirectTiles::Small {
         0.0
     } else {
         block
     };
-    fraction * time + launch + each as f64 * block
+    time + launch + each as f64 * block
 }

@@ -12,16 +12,17 @@ use crate::operation::{Problem, Task};
 
 mod tail;
 
-/// The rates of copies of pairs, or of single elements.
+/// The rates of copies of pairs, or of single elements. Those of `Small` fit 218 launches of `bench
+/// --own` at random shapes (docs/log/2026-11-30-rows.md).
 const fn rates(tiles: MmaTiles, pairs: bool) -> Rates {
     let (launch, element, start, store, read): (_, &[f64], _, _, _) = match (tiles, pairs) {
-        (MmaTiles::Small, true) => (4550.0, &[7.2, 11.4, 16.7], 1180.0, 107.0, 0.00056),
+        (MmaTiles::Small, true) => (3980.0, &[7.8, 10.6, 14.7], 595.0, 470.0, 0.0012),
         (MmaTiles::Flat, _) => (4410.0, &[10.4, 19.6], 1490.0, 77.0, 0.00027),
         (MmaTiles::Slim, _) => (4400.0, &[10.4, 19.3], 1490.0, 104.0, 0.00033),
         (MmaTiles::Square, true) => (5050.0, &[24.2, 36.1, 52.2], 600.0, 502.0, 0.00035),
         (MmaTiles::Tall, true) => (4900.0, &[39.2, 71.0], 1000.0, 1190.0, 0.00022),
         (MmaTiles::Large, _) => (3660.0, &[66.1], 3400.0, 2200.0, 0.00044),
-        (MmaTiles::Small, false) => (4570.0, &[9.3, 17.8, 27.5], 1140.0, 133.0, 0.00038),
+        (MmaTiles::Small, false) => (3750.0, &[9.8, 17.4, 25.1], 970.0, 630.0, 0.00034),
         (MmaTiles::Square, false) => (5560.0, &[27.4, 40.4, 59.7], 410.0, 1490.0, 0.00033),
         (MmaTiles::Tall, false) => (5520.0, &[41.3, 75.0], 0.0, 3830.0, 0.00029),
     };

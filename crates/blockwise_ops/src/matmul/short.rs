@@ -29,13 +29,13 @@ const FEW_ROWS: usize = 100;
 /// 128 4.5 (`tiled` 4.3).
 const LARGE: usize = 810_000;
 /// The model of a batch, in nanoseconds: an empty launch, each block of a multiprocessor, each
-/// element of the inner extent in a thread's row, and each byte from or to memory. They fit 139
-/// batches on an H200 (docs/log/2026-11-28-choice-of-batches.md): half of the times are within 5 %
-/// of the model, nine in ten within 17.
+/// element of the inner extent in a thread's row, and each byte from or to memory. The last two fit
+/// 139 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md), the others 194 launches
+/// (2026-11-30-rows.md): eight in ten take within 10 % of the model.
 const fn of_batch(bytes: usize) -> [f64; 4] {
     match bytes {
-        4 => [4210.0, 411.0, 2.33, 1.7e-4],
-        _ => [4220.0, 382.0, 3.13, 1.4e-4],
+        4 => [4150.0, 520.0, 2.33, 1.7e-4],
+        _ => [4100.0, 560.0, 3.13, 1.4e-4],
     }
 }
 /// The bytes of C from which on `mma` is faster for f64, if the inner extent is above [`MIDDLE`]

@@ -28,7 +28,8 @@ const WARP: usize = 32;
 
 /// The costs of a launch, in nanoseconds: in packs, and in single elements. They are a fit to 152
 /// launches of f32 and 145 of f64 on an H200 (docs/log/2026-11-29-small.md): of the 125 that are
-/// chosen, two in three are within 7 % of the model and 95 in 100 within 18.
+/// chosen, two in three are within 7 % of the model and 95 in 100 within 18. Empty launches are
+/// shorter since (2026-11-30-rows.md).
 struct Rates {
     /// A launch that computes nothing.
     launch: f64,
@@ -46,7 +47,7 @@ struct Rates {
 const fn rates(bytes: usize) -> Rates {
     match bytes {
         4 => Rates {
-            launch: 5520.0,
+            launch: 5250.0,
             element: [17.7, 26.1],
             issue: [1.67, 0.267],
             copy: [0.108, 0.162],
@@ -54,7 +55,7 @@ const fn rates(bytes: usize) -> Rates {
             resident: 8,
         },
         _ => Rates {
-            launch: 5620.0,
+            launch: 5150.0,
             element: [26.5, 41.3],
             issue: [5.54, 0.574],
             copy: [0.204, 0.216],
