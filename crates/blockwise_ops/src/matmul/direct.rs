@@ -45,8 +45,8 @@ const fn rates(tiles: DirectTiles) -> Rates {
 /// The last block's addition of slices, and that of each slice.
 const FOLD: f64 = 734.0;
 const SLICE: f64 = 54.4;
-/// Elements per nanosecond: of the slices' sums, of C, and of the operands, whose rate fits the launches
-/// of 2026-11-30-rows.md.
+/// Elements per nanosecond: of the slices' sums, of C, and of the operands. The last fits the
+/// launches of 2026-11-30-rows.md.
 const SUMS: f64 = 59.2;
 const STORED: f64 = 231.0;
 const READ: f64 = 460.0;

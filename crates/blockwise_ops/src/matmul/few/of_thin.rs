@@ -18,8 +18,8 @@ const GROUPS_OF_SLICES: usize = 16;
 /// Threads of a multiprocessor, by their registers.
 const RESIDENT: usize = 512;
 const WARP: f64 = 32.0;
-/// A multiprocessor's blocks beyond two, which start one after the other, in nanoseconds: 1702 times 2 ×
-/// 39 × 4 of f32 takes 9.0 µs in blocks of a warp, by `small` 7.1.
+/// Nanoseconds of each block of a multiprocessor beyond two, since they start one after the other:
+/// 1702 times 2 × 39 × 4 of f32 takes 9.0 µs in blocks of a warp, by `small` 7.1.
 const BLOCK: f64 = 180.0;
 
 /// The fastest division and its slices.
