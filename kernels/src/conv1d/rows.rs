@@ -220,8 +220,11 @@ impl<T: Real> Joined<'_, T> {
             return;
         }
         // Orders the tile's stores before those that overwrite them.
-        // SAFETY: the whole warp is here.
-        unsafe { warp::sync_warp(u32::MAX) };
+        // SAFETY: the whole warp is here, and `require` states that there are samples.
+        unsafe {
+            warp::sync_warp(u32::MAX);
+            assert_unchecked(samples > 0);
+        }
         let to = u64::from(from) + window::span::<T>() as u64;
         // The first row that has such outputs in this tile. Some of them may be before it.
         let first = ((u64::from(from) + u64::from(samples - each)) as u32) / samples;

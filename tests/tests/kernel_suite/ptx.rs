@@ -130,7 +130,7 @@ fn table() -> BTreeMap<String, Expected> {
         );
         add(
             format!("conv1d_rows_{t}"),
-            Expected::new(13, 4).fixed(of(window)),
+            Expected::new(13, 5).fixed(of(window)),
         );
         let blocked = [
             blocked::shared_bytes::<f32>(),

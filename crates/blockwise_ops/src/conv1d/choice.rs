@@ -116,6 +116,9 @@ mod tests {
             (49_152, 128, 1024, &FFT2048),
             (768, 31, 4096, &ROWS_EACH),
             (64, 31, 1_000_000, &ROWS_EACH),
+            (7694, 128, 256, &ROWS_EACH),
+            (1330, 154, 251, &ROWS_EACH),
+            (489, 384, 14_464, &FFT2048),
         ] {
             let matrix = Problem {
                 rows: [rows, 1],
@@ -149,16 +152,20 @@ mod tests {
             (4687, 64, 64, plan::NARROW),
             (117, 16, 512, plan::NARROW),
             (610, 96, 4096, plan::NARROW),
+            (64, 8, 1_000_000, plan::JOINED),
+            (64, 31, 1_000_000, plan::WIDE),
         ] {
-            for (of_taps, joined) in [(1, form), (rows, plan::NARROW)] {
+            let form_of = |of_taps| {
                 let problem = Problem {
                     rows: [rows, of_taps],
                     ..task(Type::F32, taps, outputs)
                 };
                 let options = Options::default();
-                let form = plan::form(&Task::new(&ROWS_EACH, &problem, &options, &h200()));
-                assert_eq!(form, joined, "{rows} rows of {outputs}, {taps} taps");
-            }
+                plan::form(&Task::new(&ROWS_EACH, &problem, &options, &h200()))
+            };
+            assert_eq!(form_of(1), form, "{rows} rows of {outputs}, {taps} taps");
+            // Taps of their own are in no row's tile.
+            assert_ne!(form_of(rows), plan::JOINED, "{rows} rows of {outputs}");
         }
     }
 

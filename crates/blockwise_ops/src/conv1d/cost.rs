@@ -336,6 +336,10 @@ fn by_transforms(task: &Task<'_>, size: Size) -> Option<(usize, f64)> {
     able.then_some((of.points, prepare))
 }
 
+/// How much longer a block takes of rows of `f32`: 1.17 to 1.35 µs of 2048 points at six shapes, and
+/// 1.14 times as long of 16,384 at one (docs/log/2026-11-30-rows.md).
+const OF_ROWS: f64 = 1.37;
+
 /// Two launches with one block each, and every further block that a multiprocessor has.
 pub(super) fn transforms(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
@@ -349,8 +353,12 @@ pub(super) fn transforms(task: &Task<'_>) -> Option<f64> {
     };
     let kept = points - discarded(size.taps, 0);
     let [_, [_, of_taps]] = lens(task.problem);
+    let of_rows = match task.problem.ty.bytes() {
+        4 if has_rows(task) => OF_ROWS * each,
+        _ => each,
+    };
     let launches = match transform::takes_rows(task.variant, task.problem) {
-        true => first + each * size.blocks(2 * kept),
+        true => first + of_rows * size.blocks(2 * kept),
         false if has_rows(task) && of_taps == 1 => return None,
         // Row by row.
         false => (first + each * Size { rows: 1, ..size }.blocks(2 * kept)) * size.rows as f64,

@@ -116,7 +116,8 @@ const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
 /// In a batch it is considered up to this shorter side.
 const NARROW_OF_BATCH: usize = 32;
-/// Of a batch: what the launch takes beside, and each block of the larger tiles. 163 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md).
+/// Of a batch: what the launch takes beside, and each block of the larger tiles. 163 batches on an
+/// H200 (docs/log/2026-11-28-choice-of-batches.md).
 const OF_BATCH: [f64; 2] = [400.0, 110.0];
 
 /// The most tiles of all products: each has a ticket.
