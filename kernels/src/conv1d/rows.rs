@@ -1,5 +1,5 @@
-//! Convolution of each row of a matrix by direct sums: [`window`] for a row of the
-//! grid each, and for short rows a thread for each output.
+//! Convolution of each row of a matrix by direct sums: in the tiles of [`window`], of each row or of
+//! all rows joined, or with a thread for each output.
 //!
 //! A kernel of its own, because a row's addresses in `window` slowed down single signals
 //! (docs/log/2026-11-27-rows.md). Every output adds its taps in order: a row has the bits that it
@@ -31,11 +31,18 @@ use crate::pack::{self, Pack, lanes};
 /// The number of threads of a block is 2 to this power.
 pub const LOG_THREADS: usize = THREADS.ilog2() as usize;
 
-/// In place of `log_width`: all rows are joined.
+/// The value of `log_width` that joins all rows.
 pub const JOINED: usize = LOG_THREADS + 1;
 
-/// The fewest samples of joined rows: a pack's elements before the first whole pack are of row 0.
+/// The fewest samples of a joined row: the outputs before the first whole pack, at most three, are
+/// then all of row 0.
 pub const LEAST_JOINED: usize = 4;
+
+/// A joined row has fewer samples than this: 32 bits count [`MOST_JOINED`] and two rows more.
+pub const MOST_OF_ROW: usize = 1 << 30;
+
+/// All joined rows have fewer samples than this.
+pub const MOST_JOINED: usize = 1 << 31;
 
 /// Rows of which a thread of narrow rows takes an output each.
 pub const ABREAST: usize = 4;
@@ -48,12 +55,14 @@ pub const ABREAST: usize = 4;
 /// - `offset`: see [the module](super).
 /// - `samples`, `count`, `outputs`: a row's samples, taps and outputs.
 /// - `signal_pitch`, `taps_pitch`: distances between rows; 0 if there is one for all.
-/// - `log_width`: [`LOG_THREADS`], for at most [`MAX_TAPS`] taps, or less; or [`JOINED`], for at
-///   most as many and [`LEAST_JOINED`] samples, fewer than 2³² in all with two rows more.
+/// - `log_width`: [`LOG_THREADS`] for wide rows, less for narrow ones, [`JOINED`] for joined ones.
+///   Wide and joined rows have at most [`MAX_TAPS`] taps. Joined ones share them, have no more than
+///   samples, as many outputs as samples, at least [`LEAST_JOINED`] and fewer than [`MOST_OF_ROW`], in
+///   all fewer than [`MOST_JOINED`], no gaps, and an offset below the number of taps.
 ///
 /// # Launch
-/// At most 2²⁹ blocks of [`THREADS`] threads along x. Along y and z one for each row, or more;
-/// with a smaller width any number, and one if rows are joined. No dynamic shared memory.
+/// At most 2²⁹ blocks of [`THREADS`] threads along x. Along y and z: at least one for each wide row,
+/// any number for narrow rows, one for joined rows. No dynamic shared memory.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -66,8 +75,9 @@ pub const ABREAST: usize = 4;
             || samples >= LEAST_JOINED
                 && [outputs, signal_pitch, taps_pitch] == [samples, samples, 0]
                 && count <= samples
-                && offset < samples
-                && output.len() + 2 * samples < 1 << 32
+                && offset < count
+                && samples < MOST_OF_ROW
+                && output.len() < MOST_JOINED
                 && [grid.y, grid.z] == [1; 2],
         block.x == THREADS,
         grid.x <= 1 << 29,
@@ -208,11 +218,12 @@ struct Joined<'a, T> {
 }
 
 impl<T: Real> Joined<'_, T> {
-    /// Writes those outputs of a tile whose taps reach into another row: from each row's first
-    /// sample on, one less than there are taps. A whole warp calls it.
+    /// Writes those outputs of a tile whose taps reach into another row: those at the first samples
+    /// of each row, one less than there are taps.
     ///
     /// # Safety
-    /// `tile` is the tile's output `from`.
+    /// A whole warp calls it, of whose tile `tile` is the first output, with number `from`. No other
+    /// warp has these outputs.
     #[inline(always)]
     unsafe fn write_ends(&self, tile: *mut T, from: u32) {
         let (each, samples) = (self.taps.len() as u32 - 1, self.samples);
@@ -247,7 +258,7 @@ impl<T: Real> Joined<'_, T> {
     /// Output `at`.
     ///
     /// # Safety
-    /// There is this output.
+    /// `at` is at least `offset`, and less than that plus the number of outputs.
     #[inline(always)]
     unsafe fn at(&self, at: u32) -> T {
         // SAFETY: `require` states that there are samples.
@@ -268,7 +279,8 @@ impl<T: Real> Joined<'_, T> {
 /// Output `at` of some rows that share the taps, GROUP taps at a time.
 ///
 /// # Safety
-/// The rows have equally many samples, and this output, which no other thread has.
+/// The rows have equally many samples, and this output, which no other thread has; `at` plus the
+/// offset plus 1 does not overflow.
 #[inline(always)]
 unsafe fn put<T: Real, const ROWS: usize, const GROUP: usize>(
     rows: [(&[T], &[T], *mut T); ROWS],
@@ -287,7 +299,7 @@ unsafe fn put<T: Real, const ROWS: usize, const GROUP: usize>(
 /// Adds the products of output `centre` of the full convolution of some rows, GROUP taps at a time.
 ///
 /// # Safety
-/// The rows have equally many samples.
+/// The rows have equally many samples; `centre` + 1 does not overflow.
 #[inline(always)]
 unsafe fn sum_rows<T: Real, const ROWS: usize, const GROUP: usize>(
     rows: [&[T]; ROWS],

@@ -126,8 +126,8 @@ pub fn conv1d_window<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offs
     }
 }
 
-/// Each output by `one`, or in a whole tile. After a tile's stores, `amend` is called with its
-/// first output, by the whole warp.
+/// Outputs of whole tiles in registers, others by `one`. After a tile's stores the whole warp calls
+/// `amend` with the index in `output` of the tile's first output.
 ///
 /// # Safety
 /// There are 1 to [`MAX_TAPS`] taps; only this launch uses the output; `offset` plus its length

@@ -46,7 +46,7 @@ mod tests {
     use blockwise::Type;
 
     use super::super::variants::*;
-    use super::super::{CONV, plan, problem};
+    use super::super::{CONV, matrix, problem};
     use super::*;
     use crate::ConvMode;
     use crate::limits::h200;
@@ -144,16 +144,16 @@ mod tests {
     fn rows_are_joined_where_the_sums_anew_are_few() {
         // As measured: docs/log/2026-11-30-rows.md.
         for (rows, taps, outputs, form) in [
-            (1239, 7, 1932, plan::JOINED),
-            (9071, 8, 240, plan::JOINED),
-            (10_416, 64, 240, plan::JOINED),
-            (18_750, 1, 64, plan::JOINED),
-            (156_250, 64, 64, plan::NARROW),
-            (4687, 64, 64, plan::NARROW),
-            (117, 16, 512, plan::NARROW),
-            (610, 96, 4096, plan::NARROW),
-            (64, 8, 1_000_000, plan::JOINED),
-            (64, 31, 1_000_000, plan::WIDE),
+            (1239, 7, 1932, matrix::JOINED),
+            (9071, 8, 240, matrix::JOINED),
+            (10_416, 64, 240, matrix::JOINED),
+            (18_750, 1, 64, matrix::JOINED),
+            (156_250, 64, 64, matrix::NARROW),
+            (4687, 64, 64, matrix::NARROW),
+            (117, 16, 512, matrix::NARROW),
+            (610, 96, 4096, matrix::NARROW),
+            (64, 8, 1_000_000, matrix::JOINED),
+            (64, 31, 1_000_000, matrix::WIDE),
         ] {
             let form_of = |of_taps| {
                 let problem = Problem {
@@ -161,11 +161,11 @@ mod tests {
                     ..task(Type::F32, taps, outputs)
                 };
                 let options = Options::default();
-                plan::form(&Task::new(&ROWS_EACH, &problem, &options, &h200()))
+                matrix::form(&Task::new(&ROWS_EACH, &problem, &options, &h200()))
             };
             assert_eq!(form_of(1), form, "{rows} rows of {outputs}, {taps} taps");
             // Taps of their own are in no row's tile.
-            assert_ne!(form_of(rows), plan::JOINED, "{rows} rows of {outputs}");
+            assert_ne!(form_of(rows), matrix::JOINED, "{rows} rows of {outputs}");
         }
     }
 

@@ -8,7 +8,7 @@ use kernels::conv1d::fft::shape::discarded;
 use kernels::conv1d::policy::FFT_FROM;
 use kernels::conv1d::{THREADS, blocked as in_blocks, window as in_windows};
 
-use super::plan::{self, RESIDENT, most_threads};
+use super::plan::most_threads;
 use super::transform;
 use super::{is_whole, lens, mode};
 use crate::ConvMode;
@@ -20,15 +20,15 @@ const PREPARE: f64 = 40_000.0;
 
 /// Taps and outputs of a convolution, of each of its rows, and the multiprocessors that share it.
 #[derive(Clone, Copy)]
-struct Size {
-    taps: usize,
-    outputs: usize,
-    rows: usize,
-    multiprocessors: f64,
+pub(super) struct Size {
+    pub(super) taps: usize,
+    pub(super) outputs: usize,
+    pub(super) rows: usize,
+    pub(super) multiprocessors: f64,
 }
 
 impl Size {
-    fn of(task: &Task<'_>) -> Self {
+    pub(super) fn of(task: &Task<'_>) -> Self {
         let [samples, taps, _, outputs] = task.problem.extents;
         Self {
             taps: samples.min(taps),
@@ -39,13 +39,18 @@ impl Size {
     }
 
     /// The time of what an H200 does in 1, if all multiprocessors are busy.
-    fn share(&self) -> f64 {
+    pub(super) fn share(&self) -> f64 {
         H200 / self.multiprocessors
     }
 
+    /// Outputs of all rows.
+    pub(super) fn of_all(&self) -> f64 {
+        self.rows as f64 * self.outputs as f64
+    }
+
     /// Blocks of this many outputs of all rows per multiprocessor.
-    fn blocks_of_all(&self, outputs: usize) -> f64 {
-        (self.rows * self.outputs).div_ceil(outputs) as f64 / self.multiprocessors
+    pub(super) fn blocks_of_all(&self, outputs: usize) -> f64 {
+        (self.of_all() / outputs as f64).ceil() / self.multiprocessors
     }
 
     /// Blocks of this many outputs per multiprocessor.
@@ -131,131 +136,11 @@ const COSTS_F64: Costs = Costs {
     per_output: Some([3600.0, 5.87, 85.4]),
 };
 
-/// The constants of the models of [`rows`](kernels::conv1d::rows), for one type, fitted to 456 shapes
-/// of each (docs/log/2026-11-30-rows.md).
-struct Rows {
-    /// One tap of an output in a whole tile, where rows are wide.
-    wide: f64,
-    /// Narrow rows.
-    narrow: Narrow,
-    /// The same, abreast: a tap is loaded for several outputs.
-    abreast: Narrow,
-    /// Joined rows: a launch, one tap of a warp's tile, a round of outputs that are written anew,
-    /// and one tap of those.
-    joined: [f64; 4],
-}
-
-/// Outputs one by one: if all multiprocessors are busy, and of a lone thread.
-#[derive(Clone, Copy)]
-struct Narrow {
-    launch: f64,
-    /// An output.
-    output: f64,
-    /// One tap of an output.
-    tap: f64,
-    /// One tap of a lone thread.
-    lone: f64,
-}
-
-const ROWS_F32: Rows = Rows {
-    wide: 0.06e-3,
-    narrow: Narrow {
-        launch: 4600.0,
-        output: 9.6e-3,
-        tap: 0.34e-3,
-        lone: 21.0,
-    },
-    abreast: Narrow {
-        launch: 5530.0,
-        output: 5.5e-3,
-        tap: 0.2e-3,
-        lone: 15.0,
-    },
-    joined: [5130.0, 38.5, 370.0, 22.0],
-};
-const ROWS_F64: Rows = Rows {
-    wide: 0.11e-3,
-    narrow: Narrow {
-        launch: 4600.0,
-        output: 8.8e-3,
-        tap: 0.6e-3,
-        lone: 26.0,
-    },
-    abreast: Narrow {
-        launch: 5690.0,
-        output: 5.9e-3,
-        tap: 0.4e-3,
-        lone: 52.0,
-    },
-    joined: [5170.0, 19.3, 235.0, 43.0],
-};
-
-fn costs_of_rows(problem: &Problem) -> &'static Rows {
-    match problem.ty.bytes() {
-        4 => &ROWS_F32,
-        _ => &ROWS_F64,
-    }
-}
-
-/// Sums of each row of a matrix, in the form that is taken.
-pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
-    if !has_rows(task) {
-        return None;
-    }
-    let size = Size::of(task);
-    let costs = costs_of_rows(task.problem);
-    Some(match plan::form(task) {
-        plan::JOINED => joined(task.problem, size),
-        plan::WIDE => {
-            let span = by_width!(task.problem.ty.bytes(), T => in_windows::span::<T>());
-            let whole = size.outputs.saturating_sub(size.taps) / span * span;
-            let rest = Size {
-                outputs: size.outputs - whole,
-                ..size
-            };
-            let whole = size.taps as f64 * (whole * size.rows) as f64 * costs.wide * size.share();
-            let rest = costs.narrow.time(rest) - costs.narrow.launch;
-            let memory = memory(task.problem, size);
-            costs.narrow.launch + (whole + rest).max(memory)
-        }
-        _ if plan::takes_abreast(task) => costs.abreast.time(size),
-        _ => costs.narrow.time(size),
-    })
-}
-
-impl Narrow {
-    fn time(self, size: Size) -> f64 {
-        let taps = size.taps as f64;
-        let outputs = (size.rows * size.outputs) as f64 * size.share();
-        self.launch + outputs * (self.output + self.tap * taps) + self.lone * taps
-    }
-}
-
-/// Rows as one signal.
-fn joined(problem: &Problem, size: Size) -> f64 {
-    let [launch, tap, round, tap_of_round] = costs_of_rows(problem).joined;
-    let span = by_width!(problem.ty.bytes(), T => in_windows::span::<T>());
-    let taps = size.taps as f64;
-    // A warp's lanes take the outputs that are written anew in rounds.
-    let anew = (span * (size.taps - 1)).div_ceil(32 * size.outputs) as f64;
-    let warps = (RESIDENT * in_windows::WARPS) as f64;
-    let tiles = (size.blocks_of_all(span) / warps).max(1.0);
-    let each = tap * taps + anew * (round + tap_of_round * taps);
-    launch + tiles * each + memory(problem, size)
-}
-
-/// Whether joined rows are faster than one by one.
-pub(super) fn prefers_joined(task: &Task<'_>) -> bool {
-    let (size, costs) = (Size::of(task), costs_of_rows(task.problem));
-    let narrow = costs.narrow.time(size).min(costs.abreast.time(size));
-    joined(task.problem, size) < narrow
-}
-
 /// The multiprocessors of an H200.
 const H200: f64 = 132.0;
 
 /// Whether there are several rows, or none.
-fn has_rows(task: &Task<'_>) -> bool {
+pub(super) fn has_rows(task: &Task<'_>) -> bool {
     task.problem.rows != [1; 2]
 }
 
@@ -276,8 +161,8 @@ pub(super) fn direct(task: &Task<'_>) -> Option<f64> {
 }
 
 /// The time to read the samples and write the outputs at the bandwidth of global memory.
-fn memory(problem: &Problem, size: Size) -> f64 {
-    2.0 * (size.rows * size.outputs) as f64 * problem.ty.bytes() as f64 / BANDWIDTH
+pub(super) fn memory(problem: &Problem, size: Size) -> f64 {
+    2.0 * size.of_all() * problem.ty.bytes() as f64 / BANDWIDTH
 }
 
 /// The model of `window`, where it is used.
@@ -336,8 +221,9 @@ fn by_transforms(task: &Task<'_>, size: Size) -> Option<(usize, f64)> {
     able.then_some((of.points, prepare))
 }
 
-/// How much longer a block takes of rows of `f32`: 1.17 to 1.35 µs of 2048 points at six shapes, and
-/// 1.14 times as long of 16,384 at one (docs/log/2026-11-30-rows.md).
+/// The factor on a block's time for rows of `f32`: 1.28 to 1.48 for 2048 points at six shapes, 1.14
+/// for 16,384 at one (docs/log/2026-11-30-rows.md). One factor for all, so that the choice among
+/// them is that of single signals.
 const OF_ROWS: f64 = 1.37;
 
 /// Two launches with one block each, and every further block that a multiprocessor has.

@@ -5,6 +5,7 @@ mod choice;
 mod cost;
 mod fft;
 mod long;
+mod matrix;
 mod plan;
 mod transform;
 mod typed;

@@ -8,7 +8,7 @@ use kernels::conv1d::{block_per_output, blocked, direct, rows, tiled, window};
 use kernels::raw::conv1d as raw;
 
 use super::transform::*;
-use super::{cost, fft, long, of_row, of_rows, ordered, plan};
+use super::{cost, fft, long, matrix, of_row, of_rows, ordered, plan};
 use crate::operation::{
     Asked, Kernel, Operands, Options, Problem, Takes, Task, Tier, Variant, kernel, raw_kernel,
 };
@@ -34,13 +34,13 @@ fn row<T: Plain>(output: AnyViewMut<'_>) -> Result<(ViewMut<'_, T>, usize, usize
 macro_rules! sums_of_rows {
     ($($Type:ident $t:ident)*) => {
         &[$(
-            sums_of_rows!(@ $Type $t NARROW of plan::log_width(&of.problem)),
+            sums_of_rows!(@ $Type $t NARROW of matrix::log_width(&of.problem)),
             sums_of_rows!(@ $Type $t WIDE of rows::LOG_THREADS),
             sums_of_rows!(@ $Type $t JOINED of rows::JOINED),
         )*]
     };
     (@ $Type:ident $t:ident $form:ident $of:ident $log_width:expr) => {
-        kernel!(Takes::Type(Type::$Type), [plan::$form, 0], rows::conv1d_rows<$t>, |$of| {
+        kernel!(Takes::Type(Type::$Type), [matrix::$form, 0], rows::conv1d_rows<$t>, |$of| {
             let ([samples, count, outputs], [signal_pitch, taps_pitch]) = of_row(&$of.problem);
             (
                 signal::<$t>(&$of)?,
@@ -179,12 +179,12 @@ pub static ROWS_EACH: Variant = Variant::new(
     "rows",
     "each row of a matrix, as window or with a thread for each output",
     sums_of_rows!(F32 f32 F64 f64),
-    plan::rows,
+    matrix::plan,
 )
-.modelled(cost::rows)
+.modelled(matrix::time)
 .worth(|problem| problem.rows != [1; 2])
-.tuned(|task| match plan::form(task) {
-    plan::NARROW => Vec::new(),
+.tuned(|task| match matrix::form(task) {
+    matrix::NARROW => Vec::new(),
     _ => tiles(task, "warp"),
 });
 
