@@ -502,9 +502,17 @@ static CASES: &[Case] = &[
         .capped(1),
     Case::of(&[80, 37, 21]).by(&["rows"]).set(SAME).counting(1),
     Case::of(&[2, 1300, 1]).by(&["rows"]).set(SAME).counting(1),
+    // Groups of taps in the tiles, whole and not, and as many as there may be.
+    Case::of(&[2, 1000, 39]).by(&["rows"]).set(SAME).counting(1),
+    Case::of(&[2, 1000, 42]).by(&["rows"]).set(SAME).counting(1),
+    Case::of(&[2, 1000, 43]).by(&["rows"]).set(SAME).counting(1),
+    Case::of(&[2, 1000, 47]).by(&["rows"]).set(SAME).counting(1),
+    Case::of(&[2, 1000, 64]).by(&["rows"]).set(SAME).counting(1),
     // Short ones, which share blocks.
     Case::of(&[11, 37, 5]).by(&["rows"]).set(SAME).capped(1),
     Case::of(&[5, 20, 33]).by(&["rows"]).set(FULL).spare(),
+    // More blocks than are resident: four rows a thread, and what is left of a group of taps.
+    Case::of(&[664, 71, 7]).by(&["rows"]).set(VALID),
     // Wide windows of more taps than a group, in whole groups and not.
     Case::of(&[3, 700, 39]).by(&["rows"]).set(SAME).capped(1),
     Case::of(&[2, 700, 21]).by(&["rows"]).set(SAME),
