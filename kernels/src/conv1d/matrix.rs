@@ -27,7 +27,7 @@ pub(super) const fn rows_of(elements: usize, len: usize) -> usize {
 )]
 pub(super) const fn are_layers([y, z]: [u32; 2], each: usize, outputs: usize, rows: usize) -> bool {
     let layers = y as usize * z as usize;
-    let counted = layers == 1 || outputs < 1 << 32 && layers * each < 1 << 31;
+    let counted = layers == 1 || outputs < 1 << 32 && layers.saturating_mul(each) < 1 << 31;
     counted && (each > 1 || layers >= rows)
 }
 
@@ -100,7 +100,7 @@ impl Pairs {
 }
 
 /// Whether matrices have the rows of `pairs` pairs of windows, `each` of a row, after `before`
-/// others, and 32 bits count them. Matrices are given as for [`are_rows`].
+/// others, and 32 bits count them and those of a row. Matrices are given as for [`are_rows`].
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")
@@ -109,7 +109,7 @@ pub(super) fn have_pairs<const N: usize>(
     [before, pairs, each]: [usize; 3],
     matrices: [[usize; 3]; N],
 ) -> bool {
-    let counted = |all: &usize| each > 0 && *all < 1 << 32;
+    let counted = |all: &usize| (1..1 << 32).contains(&each) && *all < 1 << 32;
     let Some(all) = before.checked_add(pairs).filter(counted) else {
         return false;
     };
@@ -130,6 +130,7 @@ mod tests {
         // Three pairs a row: the last is of row 0, 1 and 2.
         assert!(of([0, 3, 3], 7) && of([0, 4, 3], 17) && of([4, 3, 3], 27));
         assert!(!of([0, 3, 3], 6) && !of([0, 4, 3], 16) && !of([4, 3, 3], 26));
+        assert!(!of([0, 1, 1 << 32], 7) && !of([0, 2, (1 << 32) + 1], 7));
         assert!(!of([0, 1, 0], 7) && !of([usize::MAX, 1, 3], 7) && !of([1 << 32, 1, 3], 7));
         let long = 1 << 40;
         assert!(have_pairs([0, 3, 3], [[long, long, long]]));

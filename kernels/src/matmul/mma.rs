@@ -87,6 +87,8 @@ macro_rules! kernel {
                 items(&<S as Instance>::POLICY, [rows, whole], cols, slices) <= MOST,
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),
                 cols.is_multiple_of(<S as Instance>::POLICY.vector),
+                // Their first copies have an address, even without elements.
+                <S as Instance>::POLICY.vector == 1 || inner > 0 || skips(&<S as Instance>::POLICY),
                 <S as Instance>::POLICY.vector == 1 || a.is_aligned_to(crate::pack::BYTES),
                 <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
                 <S as Instance>::POLICY.vector == 1

@@ -24,7 +24,7 @@ use cuda_std::unroll::unrolled;
 use super::asm::{self, load_if, store_if};
 use crate::here::global_here;
 use crate::number::Scalar;
-use crate::pack::{Pack, elements_behind, lanes};
+use crate::pack::{self, Pack, elements_behind, lanes};
 
 /// Inner extents up to this have their own loops in [`matmul_short`]. Longer ones multiply [`DEPTH`]
 /// elements, zeros beyond the extent.
@@ -146,6 +146,10 @@ struct Short<T> {
     shifts: [u32; 2],
     of_a: *mut T,
 }
+
+/// A row of A of at most [`SHALLOW`] elements of 4 bytes. Rows begin at multiples of 8 bytes.
+#[repr(C, align(8))]
+struct Half<T>([T; SHALLOW]);
 
 impl<T: Scalar> Short<T> {
     /// # Safety
@@ -326,8 +330,16 @@ impl<T: Scalar> Short<T> {
                 let k = step * OF_A;
                 if k < DEPTH {
                     let from = self.of_a.wrapping_add(row * PITCH + k);
-                    // SAFETY: a pack of a row of A.
-                    let of_a = unsafe { from.cast::<Pack<T, OF_A>>().read().0 };
+                    // SAFETY: a pack of a row of A, or half of one where rows are as short.
+                    let of_a = unsafe {
+                        match OF_A * size_of::<T>() == pack::BYTES {
+                            true => from.cast::<Pack<T, OF_A>>().read().0,
+                            false => {
+                                let half = from.cast::<Half<T>>().read().0;
+                                core::array::from_fn(|i| half[i % SHALLOW])
+                            }
+                        }
+                    };
                     unrolled::<OF_A>(|i| {
                         unrolled::<LANES>(|lane| {
                             let b = of_b[(k + i) % DEPTH][lane];

@@ -28,7 +28,9 @@ use crate::here::zero_here;
 ///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
 ///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
 ///   `rows · cols` elements, at least one. For an instance that moves vectors, `pitch` is a whole
-///   number of them, and B is aligned to 16 bytes unless `pitch` is `cols`.
+///   number of them, and B is aligned to 16 bytes unless `pitch` is `cols`. A B without rows may begin
+///   anywhere all the same, and columns turn by where it begins: then `cols` too is a whole number of
+///   vectors, or `pitch`.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
@@ -48,7 +50,10 @@ use crate::here::zero_here;
         cols <= pitch,
         grid.z as usize == slices.saturating_mul(batch),
         pitch.is_multiple_of(<S as Instance>::POLICY.vector),
-        <S as Instance>::POLICY.vector == 1 || pitch == cols || b.is_aligned_to(crate::pack::BYTES),
+        <S as Instance>::POLICY.vector == 1
+            || pitch == cols
+            || b.is_aligned_to(crate::pack::BYTES)
+                && (inner > 0 || cols.is_multiple_of(<S as Instance>::POLICY.vector)),
         [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
         shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
     )

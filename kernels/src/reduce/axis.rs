@@ -190,6 +190,8 @@ impl Tiling {
         outer.checked_mul(extent).and_then(|rows| rows.checked_mul(inner)) == Some(input.len()),
         Tiling::has(values.len(), outer, inner),
         Tiling::has(more.len(), outer, inner),
+        // Without results there may be too many lines to loop over.
+        extent > 0 || outer.saturating_mul(inner) == values.len().max(more.len()),
         Tiling::fits(rows, [block.x, block.y, block.z], extent, part, parts),
         way == way::TILES || parts == 1,
         Tiling::allows(way, [outer, extent, inner], block.x, rows, crate::pack::lanes::<T>()),

@@ -16,7 +16,13 @@ use crate::number::Word;
 ///
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over runs of block · [`ITEMS`] elements.
-#[kernel(instances(u8, u16, u32, u64), require(input.len() == output.len()))]
+#[kernel(
+    instances(u8, u16, u32, u64),
+    require(
+        input.len() == output.len(),
+        input.is_empty() || extent.checked_mul(inner).is_some_and(|row| input.len().is_multiple_of(row))
+    )
+)]
 pub fn reverse_along<T: Word>(
     block: &mut Block,
     input: &[T],

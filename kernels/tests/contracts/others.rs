@@ -1,8 +1,9 @@
-//! Convolutions and transposes.
+//! Convolutions, transposes and reversals.
 
 use kernels::conv1d::blocked::conv1d_blocked;
 use kernels::conv1d::rows::conv1d_rows;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
+use kernels::reverse::along::reverse_along;
 use kernels::transpose::aligned::{self, transpose_aligned};
 use kernels::transpose::packs::{self, transpose_packs};
 use kernels::transpose::quads::{self, transpose_quads, transpose_thin_quads};
@@ -176,4 +177,17 @@ fn transposes_by_quads_have_whole_packs_on_both_sides() {
     }
     check!(transpose_quads<u32>, 4);
     check!(transpose_thin_quads<u64>, 2);
+}
+
+#[test]
+fn what_is_reversed_along_an_axis_has_whole_rows() {
+    let start = |len: u64, extent, inner| {
+        let kernel = reverse_along::<u32>::on(&Device::default())?.shape(shape(GRID, BLOCK));
+        kernel.launch(&memory(len), &mut memory(len), extent, inner)
+    };
+    starts(start(12, 2, 3));
+    starts(start(0, 0, 0));
+    for (len, extent, inner) in [(5, 2, 1), (12, 0, 1), (12, 2, 0), (12, 1 << 63, 2)] {
+        refused(start(len, extent, inner), "is_multiple_of");
+    }
 }

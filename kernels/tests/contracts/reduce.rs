@@ -219,6 +219,26 @@ fn lines_are_folded_in_a_way_for_them() {
     // Without columns any number of lines would be looped over, or of parts.
     refuses(of([usize::MAX, 1, 0], short), &ways);
     starts(start(of([usize::MAX, 1, 0], short), way::TILES));
+    // Without an extent there may be too many lines, of which none has a result.
+    let none = |outer: usize| {
+        let kernel = fold_axis::<f32, Sum>::on(&Device::default())?;
+        kernel.shape(shape([1; 3], [1; 3])).launch(
+            &memory(0),
+            &mut memory(0),
+            &mut memory(0),
+            &mut memory(0),
+            outer,
+            0,
+            1,
+            1,
+            1,
+            1,
+            way::TILES,
+            1,
+        )
+    };
+    starts(none(0));
+    refused(none(usize::MAX), "extent > 0");
     let parts = Lines { parts: 2, ..short };
     starts(start(parts, way::TILES));
     refused(start(of([5, 1 << 30, 0], parts), way::TILES), "parts == 1");

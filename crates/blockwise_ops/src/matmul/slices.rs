@@ -130,15 +130,16 @@ impl Held for Product {
         let on = (&self.device, stream);
         let cols = problem.extents[2];
         let (b, pitch) = match &mut self.copy {
-            // The grid cap of the product holds for the copy too.
-            Some(copy) => {
+            // The grid cap of the product holds for the copy too. Without rows of B there is nothing
+            // to copy.
+            Some(copy) if problem.extents[1] > 0 => {
                 let options = Options {
                     grid_cap: self.options.grid_cap,
                     ..Options::default()
                 };
                 (copy.enqueue(on, &options, [a, b])?[1], pitch(cols))
             }
-            None => (b, cols),
+            _ => (b, cols),
         };
         let aligned = |sums: &AnyViewMut<'_>| {
             [

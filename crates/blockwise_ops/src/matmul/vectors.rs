@@ -22,7 +22,7 @@ pub(super) fn vectors(
     let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
     let broad = cols > NARROW_BYTES / bytes;
     if *kernel == MMA {
-        whole(inner) && whole(cols)
+        whole(inner) && whole(cols) && inner > 0
     } else {
         whole(pitch) && broad
     }

@@ -201,8 +201,8 @@ fn matrices_of_another_size_and_deep_grids_are_refused() {
         launch((1, 1, 2).into(), (3, 5), 15, 4),
         &refusal("grid.z == 1", (3, 5), 15, 4, "1 x 1 x 2"),
     );
-    let most = "at most isize::MAX rows and columns of a";
-    for size in [(0, 1 << 63), (1 << 63, 0)] {
+    let most = "at most isize::MAX rows and columns of a, 2³² if it is empty";
+    for size in [(0, 1 << 63), (1 << 63, 0), (0, (1 << 32) + 1)] {
         refused(
             launch(1.into(), size, 0, 4),
             &refusal(most, size, 0, 4, "1 x 1 x 1"),

@@ -63,7 +63,7 @@ impl Kernel<'_> {
                     ),
                     (
                         quote! { #path::launch::MatrixMemory::is_addressable(&#name) },
-                        format!("at most isize::MAX rows and columns of {name}"),
+                        format!("at most isize::MAX rows and columns of {name}, 2³² if it is empty"),
                     ),
                 ]),
                 Kind::View {

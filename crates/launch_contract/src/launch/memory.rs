@@ -62,10 +62,14 @@ impl MatrixMemory<'_> {
         elements == Some(self.memory.len)
     }
 
-    /// Whether a kernel can count rows and columns without overflow. A matrix without elements may
-    /// have any number of either.
+    /// Whether a kernel can count rows and columns without overflow. A matrix without elements has
+    /// at most 2³² of either: a loop over more rows, which have no columns, would hardly end.
     pub fn is_addressable(&self) -> bool {
-        self.rows.max(self.cols) <= isize::MAX as usize
+        let most = match self.memory.len {
+            0 => 1 << 32,
+            _ => isize::MAX as u64,
+        };
+        self.rows.max(self.cols) as u64 <= most
     }
 }
 

@@ -37,6 +37,9 @@ pub fn roots(columns: usize) -> Vec<[f64; 2]> {
         .collect()
 }
 
+/// The most columns: those of the largest shape. 32 bits count the points of a window.
+const MOST_COLUMNS: usize = <super::shape::Points16384 as super::shape::Shape>::POINTS;
+
 /// Whether `len` elements are whole transforms of this many columns, and no more of them than there
 /// are marks for.
 #[cfg_attr(
@@ -46,7 +49,7 @@ pub fn roots(columns: usize) -> Vec<[f64; 2]> {
 const fn are_transforms(len: usize, columns: usize, marks: usize) -> bool {
     columns.is_power_of_two()
         && columns >= 32
-        && columns < 1 << 32
+        && columns <= MOST_COLUMNS
         && len.is_multiple_of(2 * RADIX * columns)
         && marks >= marks_len(columns) * (len / (2 * RADIX * columns))
 }
@@ -203,6 +206,7 @@ macro_rules! kernels {
                 roots.len() == roots_len(columns),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
+                shift < 32,
                 crate::conv1d::matrix::have_pairs(
                     [before, pairs, each],
                     [[signal.len(), samples, pitch]]
@@ -305,6 +309,13 @@ mod tests {
                 assert!((point.im - angle.sin()).abs() < 1e-15, "{k}, {column}");
             }
         }
+    }
+
+    #[test]
+    fn no_more_columns_than_32_bits_count_points_of() {
+        let of = |columns: usize| are_transforms(2 * RADIX * columns, columns, 1 << 40);
+        assert!(of(32) && of(MOST_COLUMNS));
+        assert!(!of(16) && !of(48) && !of(2 * MOST_COLUMNS) && !of(1 << 28));
     }
 
     #[test]

@@ -233,6 +233,9 @@ macro_rules! kernels {
                         convolve::<$Shape, T, { SIZE / LONG_RUNS }>(
                             worker(factors), &of, roots, room, first,
                         );
+                        // Orders every thread's reads of the runs before the measurements of this
+                        // block's next pair.
+                        thread::sync_threads();
                     }
                 }
                 part += thread::grid_dim_x() as usize;

@@ -64,7 +64,9 @@ impl Probes {
     fn place(self, len: u32, probe: u32, lane: u32) -> u32 {
         let apart = self.span.saturating_sub(ADJACENT) / (32 / ADJACENT - 1);
         let of_lane = lane / ADJACENT * apart + lane % ADJACENT;
-        (((2 * probe + 1) * (len - self.span)) >> (self.log + 1)) + of_lane.min(self.span - 1)
+        // More than 32 bits where many probes have much to cover.
+        let of_probe = u64::from(2 * probe + 1) * u64::from(len - self.span);
+        (of_probe >> (self.log + 1)) as u32 + of_lane.min(self.span - 1)
     }
 }
 
@@ -115,4 +117,29 @@ pub(super) unsafe fn quietest<T: Transformed>(
         probe += FEWEST;
     }
     quietest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the first sample to the last, in the order of their numbers, whatever the window.
+    #[test]
+    fn probes_cover_a_window() {
+        for len in [32, 100, 65_535, 262_143, 524_287, 524_288] {
+            for taps in [MARKED_FROM as u32, 100, 160, 5000, 300_000] {
+                let probes = Probes::new(len, taps, false);
+                let places = (0..1 << probes.log).map(|probe| probes.place(len, probe, 0));
+                let places: Vec<_> = places.collect();
+                assert!(places.is_sorted(), "{len} samples, {taps} taps");
+                let apart = (len - probes.span) / (1 << probes.log) + 1;
+                let (first, last) = (places[0], places[places.len() - 1]);
+                let end = last + probes.span;
+                assert!(
+                    first <= apart && end <= len && end + apart >= len,
+                    "{len}, {taps}"
+                );
+            }
+        }
+    }
 }

@@ -218,6 +218,13 @@ fn slices_of_a_cut(
     // Their sums are stored one by one, wherever they begin.
     let anywhere = copied().with(|of| of.sums = behind(of.sums.len));
     starts(whole(anywhere, pitched(6, 8)));
+    // Columns turn by where B begins, and without rows it may begin anywhere.
+    let without = |cols| Sliced::of([5, 0, cols], of_policy(&policy)).with(|of| of.b = behind(0));
+    starts(whole(without(8), pitched(0, 8)));
+    match policy.anywhere {
+        true => refused(whole(without(7), pitched(0, 8)), "inner > 0"),
+        false => starts(whole(without(7), pitched(0, 8))),
+    }
     let copied_anywhere = odd().with(|of| of.b = behind(48));
     refused(whole(copied_anywhere, pitched(6, 8)), "b.is_aligned");
     let narrow = odd().with(|of| of.b = memory(24));
@@ -418,6 +425,17 @@ fn only_pairs(
         })
     };
     unaligned(c, whole, ragged, "c.is_aligned");
+    // Copies of steps that are not there have addresses, unless they are skipped.
+    let empty = || {
+        of([5, 0, 8]).with(|of| {
+            (of.a, of.b) = (behind(0), behind(0));
+        })
+    };
+    starts(ragged(empty()));
+    match [MmaTiles::Tall, MmaTiles::Large].contains(&tiles) {
+        true => refused(whole(empty()), "inner > 0"),
+        false => starts(whole(empty())),
+    }
     // Nothing may begin anywhere.
     starts(whole(good().with(|of| of.c = behind(0))));
     let none = good().with(|of| (of.c, of.whole, of.sums) = (memory(40), 5, behind(0)));

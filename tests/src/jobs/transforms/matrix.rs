@@ -238,22 +238,22 @@ pub(super) fn of_outputs() -> Vec<Job> {
 
 fn all_outputs() -> Vec<Job> {
     macro_rules! both {
-        ($Shape:ty, $t:ty, $outputs:ident, $discarded:expr) => {{
+        ($Shape:ty, $t:ty, $outputs:ident, $discarded:expr, $rows:expr) => {{
             let kernel = levels::$outputs::<$t>::entry().name;
             [
                 outputs_of::<$Shape, $t>(kernel, $discarded),
-                levels_of::<$Shape, $t>(kernel),
+                levels_of::<$Shape, $t>(kernel, $rows),
             ]
         }};
     }
-    // Most of a window is kept, or little.
+    // Most of a window is kept, or little. A block has one divided pair after another, or one.
     let most = |points: usize| RADIX * points - 1056;
     let jobs = [
-        both!(Points2048, f32, conv1d_fft_outputs2048, 96),
-        both!(Points4096, f32, conv1d_fft_outputs4096, most(4096)),
-        both!(Points4096, f64, conv1d_fft_outputs4096_wide, most(4096)),
-        both!(Points8192, f32, conv1d_fft_outputs8192, most(8192)),
-        both!(Points16384, f32, conv1d_fft_outputs16384, most(16384)),
+        both!(Points2048, f32, conv1d_fft_outputs2048, 96, 2),
+        both!(Points4096, f32, conv1d_fft_outputs4096, most(4096), 1),
+        both!(Points4096, f64, conv1d_fft_outputs4096_wide, most(4096), 1),
+        both!(Points8192, f32, conv1d_fft_outputs8192, most(8192), 1),
+        both!(Points16384, f32, conv1d_fft_outputs16384, most(16384), 1),
     ];
     jobs.into_iter().flatten().collect()
 }
@@ -311,9 +311,9 @@ fn outputs_of<S: Shape, T: Precision + Draw>(kernel: &'static str, discarded: us
         .value(0)
 }
 
-/// The levels of one pair of windows that is divided: its second half is quieter. Few taps, so that
-/// the oracle's sums are short.
-fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
+/// The levels of pairs of windows that are divided: the second half of each is quieter. A pair is a
+/// row, and all rows are alike. Few taps, so that the oracle's sums are short.
+fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str, rows: usize) -> Job {
     const LEN: usize = 1300;
     // As many as a run has samples, of which three are not zero.
     let mut taps = vec![T::nearest(0.0); S::POINTS / 64];
@@ -345,28 +345,32 @@ fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     let mut marks = vec![0_u32; marks_len(S::POINTS)];
     marks[0] = loudness(T::nearest(1.0));
     let plan = launch(kernel, 1, S::THREADS, levels_bytes::<S, T>());
-    let len = 2 * points;
-    let bytes = LEN * size_of::<T>();
+    let len = 2 * points * rows;
+    let of_row = LEN * size_of::<T>();
+    let bytes = of_row * rows;
     let expected = within::<T, _>(expected);
-    let judge = move |output: Vec<u8>| expected(bytemuck::pod_collect_to_vec(&output[..bytes]));
-    let case = format!("levels of {points} points");
+    let judge = move |output: Vec<u8>| {
+        let mut rows = output[..bytes].chunks(of_row);
+        rows.try_for_each(|row| expected(bytemuck::pod_collect_to_vec(row)))
+    };
+    let case = format!("levels of {points} points, {rows} pairs");
     // 16 bytes are the alignment of the room.
     let room = bytes.next_multiple_of(16);
     Job::new::<u8>(case, plan, room + len * size_of::<T>(), judge)
-        .slice(&signal)
+        .slice(&signal.repeat(rows))
         .slice(&taps)
         .slice(&rounded::<T>(&spectrum))
         .slice(&rounded::<T>(&factors::<S>()))
         .slice(&rounded::<T>(&columns::roots(S::POINTS)))
-        .slice(&marks)
+        .slice(&marks.repeat(rows))
         .out_from(room, len)
-        .out_from(0, LEN)
+        .out_from(0, LEN * rows)
         .value(0)
         .value(0)
         .value(0)
-        .value(1)
+        .value(rows)
         .value(1)
         .value(LEN)
         .value(LEN)
-        .value(0)
+        .value(LEN)
 }
