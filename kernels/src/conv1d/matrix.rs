@@ -163,7 +163,7 @@ mod tests {
         assert!(are_layers([3, 1], 1, 4, 3) && are_layers([2, 2], 1, 4, 3));
         assert!(!are_layers([2, 1], 1, 4, 3) && are_layers([2, 1], 8, 4, 300));
         assert!(are_layers([1, 1], 1, 1 << 32, 1) && !are_layers([2, 1], 1, 1 << 32, 1));
-        assert!(!are_layers([65_535, 65_535], 1, 4, 3));
+        assert!(!are_layers([65_535, 65_535], 1, 4, 3) && !are_layers([u32::MAX; 2], 128, 4, 3));
         assert!(!are_layers([65_535, 600], 64, 4, 3));
     }
 }

@@ -138,13 +138,10 @@ pub fn conv1d_rows<T: Real>(
     if log_width == LOG_THREADS as u32 {
         let (mut wide, taps, output) = of(row);
         let mut outputs = outputs;
-        if joined {
-            (wide, outputs) = (signal, all);
-        }
         single = pack::elements_before(output).min(outputs);
-        // Of joined rows, only these are left, and they are of row 0.
         if joined {
-            all = single;
+            // Only the single ones are left then, and they are of row 0.
+            (wide, outputs, all) = (signal, all, single);
         }
         let rows = Joined {
             signal,

@@ -1,6 +1,8 @@
 //! Convolutions, transposes and reversals.
 
 use kernels::conv1d::blocked::conv1d_blocked;
+use kernels::conv1d::fft::columns::{RADIX, conv1d_fft_columns, roots_len};
+use kernels::conv1d::fft::shape::marks_len;
 use kernels::conv1d::rows::conv1d_rows;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
 use kernels::reverse::along::reverse_along;
@@ -189,5 +191,38 @@ fn what_is_reversed_along_an_axis_has_whole_rows() {
     starts(start(0, 0, 0));
     for (len, extent, inner) in [(5, 2, 1), (12, 0, 1), (12, 2, 0), (12, 1 << 63, 2)] {
         refused(start(len, extent, inner), "is_multiple_of");
+    }
+}
+
+#[test]
+fn columns_of_transforms_are_counted_in_32_bits() {
+    let start = |columns: usize, each, shift| {
+        let kernel = conv1d_fft_columns::<f32>::on(&Device::default())?;
+        kernel.shape(shape([1; 3], BLOCK)).launch(
+            &memory(1000),
+            &memory(9),
+            &memory(roots_len(columns) as u64),
+            &mut memory(2 * (RADIX * columns) as u64),
+            &mut memory(marks_len(columns) as u64),
+            columns,
+            0,
+            500,
+            0,
+            1,
+            each,
+            shift,
+            1000,
+            0,
+        )
+    };
+    starts(start(32, 1, 31));
+    starts(start(1 << 14, (1 << 32) - 1, 0));
+    for (columns, each, shift, rule) in [
+        (1 << 15, 1, 0, "are_transforms"),
+        (32, 1 << 32, 0, "have_pairs"),
+        (32, 0, 0, "have_pairs"),
+        (32, 1, 32, "shift < 32"),
+    ] {
+        refused(start(columns, each, shift), rule);
     }
 }

@@ -111,32 +111,24 @@ mod tests {
     #[test]
     fn rows_of_many_taps_are_transformed() {
         // The sums of each row took 1.5 and 5 times as long (docs/log/2026-11-27-rows.md).
-        for (rows, taps, outputs, kernel) in [
-            (10, 1664, 2432, &FFT8192),
-            (49_152, 128, 1024, &FFT2048),
-            (768, 31, 4096, &ROWS_EACH),
-            (64, 31, 1_000_000, &ROWS_EACH),
-            (7694, 128, 256, &ROWS_EACH),
-            (1330, 154, 251, &ROWS_EACH),
-            (489, 384, 14_464, &FFT2048),
+        for (ty, rows, taps, outputs, kernel) in [
+            (Type::F32, 10, 1664, 2432, &FFT8192),
+            (Type::F32, 49_152, 128, 1024, &FFT2048),
+            (Type::F32, 768, 31, 4096, &ROWS_EACH),
+            (Type::F32, 64, 31, 1_000_000, &ROWS_EACH),
+            (Type::F32, 7694, 128, 256, &ROWS_EACH),
+            (Type::F32, 1330, 154, 251, &ROWS_EACH),
+            (Type::F32, 489, 384, 14_464, &FFT2048),
+            (Type::F64, 2368, 8023, 12_115, &FFT131072),
+            (Type::F64, 120, 3111, 3923, &FFT4096),
+            (Type::F64, 120, 3554, 3923, &FFT131072),
         ] {
             let matrix = Problem {
                 rows: [rows, 1],
-                ..task(Type::F32, taps, outputs)
+                ..task(ty, taps, outputs)
             };
             let chosen = chosen(&matrix, false);
             assert_eq!(chosen, kernel, "{rows} rows of {outputs}, {taps} taps");
-        }
-        for (rows, taps, outputs, kernel) in [
-            (2368, 8023, 12_115, &FFT131072),
-            (120, 3111, 3923, &FFT4096),
-            (120, 3554, 3923, &FFT131072),
-        ] {
-            let matrix = Problem {
-                rows: [rows, 1],
-                ..task(Type::F64, taps, outputs)
-            };
-            assert_eq!(chosen(&matrix, false), kernel, "{taps} taps");
         }
     }
 

@@ -240,7 +240,7 @@ pub(super) fn transforms(task: &Task<'_>) -> Option<f64> {
     let kept = points - discarded(size.taps, 0);
     let [_, [_, of_taps]] = lens(task.problem);
     let of_rows = match task.problem.ty.bytes() {
-        4 if has_rows(task) => OF_ROWS * each,
+        4 => OF_ROWS * each,
         _ => each,
     };
     let launches = match transform::takes_rows(task.variant, task.problem) {

@@ -123,8 +123,9 @@ fn takes_abreast(task: &Task<'_>) -> bool {
     of_taps == 1 && along_x.saturating_mul(along_y) > resident
 }
 
-/// The constants of the models of [`rows`], for one type. Those of joined rows and of rows abreast are
-/// fitted to 456 shapes (docs/log/2026-11-30-rows.md).
+/// The constants of the models of [`rows`], for one type. Those of joined rows and of rows abreast
+/// are fitted to 456 shapes (docs/log/2026-11-30-rows.md), the taps of the others are from a few
+/// (2026-11-27-rows.md).
 struct Rows {
     /// One tap of an output in a whole tile, where rows are wide.
     wide: f64,
