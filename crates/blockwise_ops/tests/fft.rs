@@ -330,7 +330,7 @@ fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
         let options = with(&conv1d::FFT2048, None);
         let prepared = |ty, lengths| {
             let problem = conv1d::problem(ty, lengths, ConvMode::Same)?;
-            Call::new(device, &CONV, options).prepare(&problem)
+            Call::new(device, &CONV, options).prepare(&problem, true)
         };
         assert!(matches!(
             prepared(Type::F64, [5000, 100]).err(),
@@ -390,7 +390,7 @@ fn a_prepared_call_is_recorded_in_a_graph() -> Result<(), LaunchError> {
         let problem = conv1d::problem(Type::F32, [5000, 200], mode)?;
         let options = Options::of(&conv1d::FFT2048);
         let mut call = Call::new(device, &CONV, options);
-        assert_eq!(call.prepare(&problem)?, &conv1d::FFT2048);
+        assert_eq!(call.prepare(&problem, true)?, &conv1d::FFT2048);
         let [x, h] = [&signal, &taps].map(|of| device.upload(of.as_slice().unwrap_or_default()));
         let (x, h, mut y) = (x?, h?, device.zeros::<f32>(5000)?);
         let graph = device.graph(|stream| {

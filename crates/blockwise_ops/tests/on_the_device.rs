@@ -82,7 +82,7 @@ fn recorded_products_on(device: &Device) -> Result<(), LaunchError> {
     let mut copied = device.filled::<f32>(15, 0xFF)?;
     let mut plain = device.filled::<f32>(15, 0xFF)?;
     let mut product = Call::new(device, &MATMUL, Options::of(&PITCHED));
-    product.prepare(&problem)?;
+    product.prepare(&problem, true)?;
     let graph = device.graph(|stream| {
         let inputs = [&a, &b].map(|it| AnyView::from(it.as_view()));
         let c = copied.as_view_mut().into();
@@ -294,7 +294,7 @@ fn the_product_on_tensor_cores_is_recorded_with_its_ranges() -> Result<(), Launc
 fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
     let problem = Problem::new(blockwise::Type::F32, &[5, 3, 7]);
     let mut product = Call::new(device, &MATMUL, Options::of(&TENSOR));
-    match product.prepare(&problem) {
+    match product.prepare(&problem, true) {
         Err(error @ LaunchError::TensorCores { .. }) => {
             println!("skipped on the GPU: {error}");
             return Ok(());

@@ -350,6 +350,9 @@ impl Problem for Described {
     }
 }
 
+/// The bytes of a pack: kernels move packs where operands begin at whole ones.
+const PACK: usize = 16;
+
 impl Loaded for OnDevice<'_> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
         let options = self.of.options[rung];
@@ -360,7 +363,11 @@ impl Loaded for OnDevice<'_> {
             }
         }
         self.call = Call::new(self.device, self.of.operation, options);
-        self.variant = self.call.prepare(&self.of.posed.problem)?;
+        let problem = &self.of.posed.problem;
+        let types = [problem.ty, (self.of.operation.gives)(problem.ty)];
+        let begins = types.map(|ty| self.of.offset * ty.bytes());
+        let aligned = begins.iter().all(|begin| begin.is_multiple_of(PACK));
+        self.variant = self.call.prepare(problem, aligned)?;
         Ok(())
     }
 

@@ -65,7 +65,7 @@ impl<T: Float> ShardedConvolution<T> {
         };
         let mut call = Call::new(device, &CONV, of_parts);
         let layout = Layout::new(signal.clone(), whole);
-        call.prepare(&layout.prepared(rank.number()))
+        call.prepare(&layout.prepared(rank.number()), true)
             .map_err(failed)?;
         let Share { inner, edges } = layout.share(rank.number());
         let edges = edges.into_iter().map(|edge| {

@@ -140,7 +140,7 @@ impl<T: Float> ShardedMatmul<T> {
                     };
                     let launch = order.part(&problem, first, place, properties);
                     let mut product = operation::Call::new(device, &MATMUL, launch);
-                    product.prepare(&problem).map_err(failed)?;
+                    product.prepare(&problem, true).map_err(failed)?;
                     multiply.push((problem, product));
                 }
             }

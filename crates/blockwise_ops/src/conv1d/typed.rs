@@ -4,7 +4,7 @@ use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Ix1, Ix2};
 
 use super::{CONV, ConvMode, choice, problem};
-use crate::operation::{self, Call, Options, Plan, Problem, Task};
+use crate::operation::{self, Call, Options, Plan, Problem, Task, are_aligned};
 use crate::{Execution, Float, LaunchError};
 
 /// The options of a launch that may allocate nothing: without transforms, unless asked for.
@@ -108,9 +108,9 @@ pub fn convolve_buffers<'a, T: Float>(
         ..*options
     };
     let mut call = Call::new(device, &CONV, options);
-    call.prepare(&problem)?;
     let inputs = [signal.into(), taps.into()];
     let output = output.into().into();
+    call.prepare(&problem, are_aligned(&inputs, &output))?;
     Execution::of(device, || {
         let plan = call.enqueue(None, &problem, &inputs, output)?;
         launched(plan).map(|plan| plan.launch)

@@ -5,18 +5,18 @@
 
 use std::ops::RangeInclusive;
 
-use blockwise::{DeviceProperties, Type};
+use blockwise::DeviceProperties;
 use kernels::matmul::policy::{Tiles, VECTOR as PACK};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 
 use super::cost::{self, Cost, SHORTEST};
 use super::rates::{self, WIDE};
-use super::vectors::{fit, lanes, vectors};
+use super::vectors::{fit, vectors};
 use super::{
     DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, REGISTER_TILE, SHORT, SLICED, SLICED_COPY, SMALL,
     TENSOR, TILED, direct, extents, few, is_one, mma, short, small,
 };
-use crate::operation::{Options, Problem, Task, Variant};
+use crate::operation::{Options, Task, Variant};
 
 /// The cost of copying B before the product: nanoseconds of the launch and of each row, and the
 /// bytes that it reads and writes per nanosecond: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for
@@ -53,7 +53,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     let is_open = is_one(problem) && *task.options == open;
     let one = task.options.count.is_some_and(|count| count.get() == 1);
     let most = if one { 1 } else { MOST_SLICES };
-    let kernel = kernel(problem, most, device);
+    let kernel = kernel(task, most);
     match is_open && copy_pays(kernel, of, problem.ty.bytes(), device) {
         true => &SLICED_COPY,
         false => kernel,
@@ -62,56 +62,55 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
 
 /// The fastest kernel in at most `most` slices, by the model; for a batch, only among the kernels
 /// that take batches.
-pub(super) fn kernel(
-    problem: &Problem,
-    most: usize,
-    device: &DeviceProperties,
-) -> &'static Variant {
-    if few::pays(problem, device) {
+pub(super) fn kernel(task: &Task<'_>, most: usize) -> &'static Variant {
+    if few::pays(task.problem, task.device) {
         return &FEW;
     }
-    if short::pays(problem) {
+    if short::pays(task) {
         return &SHORT;
     }
-    let of = (extents(problem), problem.extents[3]);
-    fastest_in(MATMUL.variants, of, problem.ty, most, device).unwrap_or(&TILED)
+    fastest_in(MATMUL.variants, task, most).unwrap_or(&TILED)
 }
 
-/// The fastest of these for a batch of products; `None` if the model covers none of them.
+/// The fastest of these for the task's problem; `None` if the model covers none of them.
 pub(super) fn fastest_in(
     kernels: &[&'static Variant],
-    (of, batch): ([usize; 3], usize),
-    ty: Type,
+    task: &Task<'_>,
     most: usize,
-    device: &DeviceProperties,
 ) -> Option<&'static Variant> {
-    let bytes = ty.bytes();
+    let Task {
+        problem,
+        device,
+        aligned,
+        ..
+    } = *task;
+    let (of, batch, bytes) = (extents(problem), problem.extents[3], problem.ty.bytes());
     let multiprocessors = device.multiprocessors_to_fill() as usize;
-    let [rows, inner, cols] = of;
-    let problem = Problem::new(ty, &[rows, inner, cols, batch]);
-    let packs = cols.is_multiple_of(lanes(bytes));
+    let packs = task.in_packs(&of[2..]);
     let whole = |cost: Cost| Some(cost.time(of, packs, multiprocessors));
     let time = |kernel: &Variant| match kernel {
         _ if batch != 1 && [&NAIVE, &TILED, &REGISTER_TILE].contains(&kernel) => None,
-        _ if *kernel == SMALL && batch != 1 => small::time(&problem, device),
-        _ if *kernel == SHORT && (batch != 1 || bytes == 8) => short::time(&problem, device),
-        _ if *kernel == FEW && batch != 1 => few::time(&problem, device),
+        _ if *kernel == SMALL && batch != 1 => small::time(task),
+        _ if *kernel == SHORT && (batch != 1 || bytes == 8) => short::time(task),
+        _ if *kernel == FEW && batch != 1 => few::time(task),
         _ if *kernel == NAIVE => whole(cost::naive(bytes)),
         _ if *kernel == TILED => whole(cost::tiled(bytes)),
         _ if *kernel == REGISTER_TILE => whole(cost::register_tile(bytes)),
         _ if *kernel == PIPELINED => {
             let fits = batch <= device.max_grid[2] as usize && Tiles::Wide.fit(of[2]);
-            fits.then(|| wide(of, batch, device))
+            (fits && aligned).then(|| wide(of, batch, device))
         }
-        _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
-        _ if *kernel == DIRECT => direct::time_of((of, batch), most, device),
+        _ if *kernel == SLICED => {
+            Some(in_slices((of, batch), bytes, most, of[2], aligned, device).0)
+        }
+        _ if *kernel == DIRECT => direct::time_of(task, most),
         _ if *kernel == MMA && !mma::is_counted(of) => None,
-        _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
+        _ if *kernel == MMA => Some(mma::slices(task, most).0),
         _ => None,
     };
     let all = kernels.iter().copied();
     let timed = all
-        .filter(|kernel| kernel.takes(ty))
+        .filter(|kernel| kernel.takes(problem.ty))
         .filter_map(|kernel| Some((time(kernel)?, kernel)));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
     fastest.map(|(_, kernel)| kernel)
@@ -166,13 +165,13 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let cut = Cut::Small;
     let with = |slices: usize| Slicing { cut, slices };
     if *task.variant == FEW {
-        return with(asked.unwrap_or_else(|| few::fastest(of, batch, bytes, device).1));
+        return with(asked.unwrap_or_else(|| few::fastest(task).1));
     }
     if *task.variant == DIRECT {
         return with(direct::chosen(task).slices);
     }
     if *task.variant == MMA {
-        return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1[0]));
+        return with(asked.unwrap_or_else(|| mma::slices(task, MOST_SLICES).1[0]));
     }
     let pitch = if *task.variant == SLICED_COPY {
         PACK
@@ -211,20 +210,21 @@ fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProp
     if *kernel != SLICED || with(cols) || !with(PACK) {
         return false;
     }
-    let fastest = |pitch| in_slices(of, 1, bytes, MOST_SLICES, pitch, device).0;
+    let fastest = |pitch| in_slices((of, 1), bytes, MOST_SLICES, pitch, true, device).0;
     let (single, copied) = (fastest(cols), fastest(PACK));
     let (inner, cols) = (inner as f64, cols as f64);
     let moved = 2.0 * bytes as f64 * inner * cols;
     copied + COPY + ROW * inner + moved / COPIED < WORTH * single
 }
 
-/// The nanoseconds of `sliced` in the fastest slices, at most `most`, if rows of B have this pitch.
+/// The nanoseconds of `sliced` in the fastest slices, at most `most`, if rows of B have this pitch
+/// and B and C begin at multiples of 16 bytes or not.
 fn in_slices(
-    of: [usize; 3],
-    batch: usize,
+    (of, batch): ([usize; 3], usize),
     bytes: usize,
     most: usize,
     pitch: usize,
+    aligned: bool,
     device: &DeviceProperties,
 ) -> (f64, Slicing) {
     let vectors = vectors(&SLICED, of, bytes, pitch);
@@ -233,7 +233,7 @@ fn in_slices(
         bytes,
         &Cut::ALL,
         1..=longest(of[1], most),
-        [vectors, true],
+        [vectors, aligned],
         device,
     )
 }

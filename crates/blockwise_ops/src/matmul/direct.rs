@@ -1,6 +1,6 @@
 //! The tiles, teams and slices of `direct`, from a model of the launch's time.
 
-use blockwise::{DeviceProperties, Type};
+use blockwise::DeviceProperties;
 use kernels::matmul::direct::{AT_ONCE, DEPTH, DirectTiles, MOST, THREADS, WARPS};
 use kernels::matmul::slices::{MOST_SLICES, slice_len, sums};
 
@@ -85,8 +85,8 @@ pub(super) fn is_direct(problem: &Problem) -> bool {
 /// Whether its fastest tiles, eight columns wide, would read A twice, and A is too large for the
 /// caches: 6424 × 4024 × 16 takes 123 µs (`mma` 75), 4096 × 72 × 16 7.5 (6.7). Once, `mma` reads a
 /// large A faster in pairs: 17,240 × 5000 × 8 takes 238 µs (175), 4096 × 280 × 8 9.6 (9.3).
-fn reads_slowly([rows, inner, cols]: [usize; 3]) -> bool {
-    let (a, is_paired) = (rows.saturating_mul(inner), is_paired(inner, cols));
+fn reads_slowly([rows, inner, cols]: [usize; 3], is_paired: bool) -> bool {
+    let a = rows.saturating_mul(inner);
     match cols {
         0..=MOST_OF_FEW | THIN_AND_MORE.. => false,
         ..=NARROW => is_paired && a >= LARGE,
@@ -104,11 +104,6 @@ const THIN_AND_MORE: usize = THIN + 1;
 /// µs (`mma` 28.2), 195 times 19 × 9501 × 231 1570 (1105). Smaller ones were not compared.
 fn reads_again([rows, inner, cols]: [usize; 3]) -> bool {
     rows > THIN && inner.saturating_mul(cols) > CACHED
-}
-
-/// Whether `mma` copies two elements at a time, if the operands begin at whole pairs.
-fn is_paired(inner: usize, cols: usize) -> bool {
-    inner.is_multiple_of(2) && cols.is_multiple_of(2)
 }
 
 /// The longest shorter side of a thin C.
@@ -167,18 +162,14 @@ pub(super) fn chosen(task: &Task<'_>) -> Direct {
 
 /// The nanoseconds of the fastest launch in at most `most` slices; `None` if the kernel cannot
 /// compute the product or is not to be chosen for it.
-pub(super) fn time_of(
-    (of, batch): ([usize; 3], usize),
-    most: usize,
-    device: &DeviceProperties,
-) -> Option<f64> {
-    let [rows, inner, cols] = of;
-    let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
+pub(super) fn time_of(task: &Task<'_>, most: usize) -> Option<f64> {
+    let (of @ [rows, _, cols], batch) = (extents(task.problem), task.problem.extents[3]);
     let pays = match batch {
-        1 => !reads_slowly(of),
+        1 => !reads_slowly(of, task.in_packs(&of[1..])),
         _ => rows.min(cols) <= NARROW_OF_BATCH,
     } && !reads_again(of);
-    (pays && is_direct(&problem)).then(|| fastest(of, batch, None, None, most, device).0)
+    let pays = pays && is_direct(task.problem);
+    pays.then(|| fastest(of, batch, None, None, most, task.device).0)
 }
 
 /// The fastest launch, and its nanoseconds.

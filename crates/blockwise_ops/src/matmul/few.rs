@@ -76,12 +76,11 @@ impl Division {
     /// The requested division, if it can compute the product, or the fastest.
     pub(super) fn of(task: &Task<'_>) -> Self {
         let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
-        let batch = task.problem.extents[3];
         let asked = task.options.instance;
         let asked = asked.and_then(|at| Self::all().nth(usize::from(at)));
         asked
             .filter(|division| division.fits(of, bytes))
-            .unwrap_or_else(|| fastest(of, batch, bytes, task.device).0)
+            .unwrap_or_else(|| fastest(task).0)
     }
 
     fn fits(self, [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
@@ -238,29 +237,25 @@ pub(super) fn most_groups(task: &Task<'_>) -> usize {
     most.saturating_mul(task.problem.extents[3])
 }
 
-/// The fastest division and number of slices of aligned operands, for a batch of products.
-pub(super) fn fastest(
-    of: [usize; 3],
-    batch: usize,
-    bytes: usize,
-    device: &DeviceProperties,
-) -> (Division, usize) {
-    let [rows, inner, cols] = of;
-    let at_once = device.multiprocessors_to_fill() as usize;
+/// The fastest division and number of slices.
+pub(super) fn fastest(task: &Task<'_>) -> (Division, usize) {
+    let (of, batch) = (extents(task.problem), task.problem.extents[3]);
+    let ([rows, inner, cols], bytes) = (of, task.problem.ty.bytes());
+    let at_once = task.device.multiprocessors_to_fill() as usize;
     if by_narrow(of, batch, bytes, at_once) {
         return in_runs(of, batch, at_once);
     }
     if by_columns(of, batch, bytes) {
-        return columns(of, batch, bytes, at_once);
+        return columns(of, batch, bytes, task.in_packs(&[inner]), at_once);
     }
     let is_wide = cols >= WIDE_COLS && inner.saturating_mul(cols) >= WIDE_B;
-    let is_packed = cols.is_multiple_of(lanes(bytes));
+    let is_packed = task.in_packs(&[cols]);
     let is_between = is_wide && is_packed && !is_long(inner, cols.saturating_mul(bytes));
     let by_rows = bytes == 4 && batch == 1 && rows > 2 && is_between;
     if rows <= thin::MOST_ROWS && !by_rows {
         return match batch {
-            1 => rows_thin(of, bytes, at_once),
-            _ => of_thin::fastest(of, batch, bytes, at_once),
+            1 => rows_thin(of, bytes, is_packed, at_once),
+            _ => of_thin::fastest((of, batch), bytes, task.aligned, at_once),
         };
     }
     let groups = cols.div_ceil(few_rows::columns::<f32>(is_packed));
@@ -373,8 +368,12 @@ fn in_runs([rows, inner, cols]: [usize; 3], batch: usize, at_once: usize) -> (Di
 const NARROW_SLICE: usize = 256;
 
 /// One to four rows of a single product.
-fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Division, usize) {
-    let packs = cols.is_multiple_of(lanes(bytes));
+fn rows_thin(
+    [_, inner, cols]: [usize; 3],
+    bytes: usize,
+    packs: bool,
+    at_once: usize,
+) -> (Division, usize) {
     // Threads that share a row of B, each with a pack; one more if rows may begin anywhere.
     let all = cols.div_ceil(lanes(bytes)) + usize::from(!packs);
     let narrow = if packs { 2 } else { 4 };
@@ -444,10 +443,11 @@ fn columns(
     [rows, inner, cols]: [usize; 3],
     batch: usize,
     bytes: usize,
+    packs: bool,
     at_once: usize,
 ) -> (Division, usize) {
     let least = few_cols::least_team(cols);
-    let packs = cols == 1 && inner.is_multiple_of(lanes(bytes));
+    let packs = cols == 1 && packs;
     let lanes = if packs { lanes(bytes) } else { 1 };
     // Loads of A in each row and thread. Where rows fill the device, larger teams only add sums:
     // 5888 × 615 × 1 takes 16.7 µs in teams of 128 (cuBLAS 11.2), 10,965 × 65 × 4 10.4 in teams of
@@ -487,8 +487,10 @@ fn columns(
 
 #[cfg(test)]
 mod tests {
+    use blockwise::Type;
+
+    use super::super::with_task;
     use super::{Division, fastest};
-    use crate::limits::h200;
     use crate::matmul::cases::NARROW;
 
     #[test]
@@ -501,7 +503,7 @@ mod tests {
             ([1000, 1000, 8], false),
             ([424, 19_120, 8], false),
         ] {
-            let (division, _) = fastest(of, 1, 4, &h200());
+            let (division, _) = with_task(Type::F32, &of, fastest);
             assert_eq!(division == narrow, expected, "{of:?}");
         }
     }

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use blockwise::{AnyView, Device, Matrix, Stream, ViewMut};
+use blockwise::{AnyView, AnyViewMut, Device, Matrix, Stream, ViewMut};
 use ndarray::{Array, Array2, Array3, ArrayView2, ArrayView3, ArrayViewD, Dimension};
 
 use super::{MATMUL, problem};
-use crate::operation::{self, Call, Given, Options, Plan, Problem};
+use crate::operation::{self, Call, Given, Options, Plan, Problem, are_aligned};
 use crate::{Execution, Float, LaunchError, dimensions};
 
 fn posed<T: Float>(a: Matrix<'_, T>, b: Matrix<'_, T>) -> Result<Problem, LaunchError> {
@@ -57,10 +57,11 @@ pub fn matmul_buffers<'a, T: Float>(
 ) -> Result<Option<Execution>, LaunchError> {
     let problem = posed(a, b)?;
     let mut call = Call::new(device, &MATMUL, *options);
-    call.prepare(&problem)?;
+    let inputs = [AnyView::from(a.view), AnyView::from(b.view)];
+    let c = AnyViewMut::from(c.into());
+    call.prepare(&problem, are_aligned(&inputs, &c))?;
     Execution::of(device, || {
-        let inputs = [AnyView::from(a.view), AnyView::from(b.view)];
-        let plan = call.enqueue(None, &problem, &inputs, c.into().into())?;
+        let plan = call.enqueue(None, &problem, &inputs, c)?;
         Ok(plan.map(|plan| plan.launch))
     })
 }

@@ -2,7 +2,7 @@
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, ViewMut};
 use kernels::matmul::direct::MOST;
-use kernels::matmul::mma::{MmaTiles, PAIR};
+use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::slices::MOST_SLICES;
 
 use super::cost::{SHORTEST, WORTH, fold};
@@ -93,25 +93,21 @@ pub(super) fn tiles(
 
 /// The rows in one slice: those asked for, else the fastest, if the slices were not asked for.
 pub(super) fn whole(task: &Task<'_>, slices: usize) -> usize {
-    let of = extents(task.problem);
+    let [rows, ..] = extents(task.problem);
     let options = task.options;
     match (slices, options.whole) {
-        (1, _) => of[0],
-        (_, Some(whole)) => whole.min(of[0]),
+        (1, _) => rows,
+        (_, Some(whole)) => whole.min(rows),
         _ if options.count.is_some() => 0,
-        _ => self::slices(of, task.problem.extents[3], MOST_SLICES, task.device).1[1],
+        _ => self::slices(task, MOST_SLICES).1[1],
     }
 }
 
 /// The number of slices, at most `most`, and of rows in one slice with which the product is fastest,
 /// and its nanoseconds.
-pub(super) fn slices(
-    of: [usize; 3],
-    batch: usize,
-    most: usize,
-    properties: &DeviceProperties,
-) -> (f64, [usize; 2]) {
-    let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
+pub(super) fn slices(task: &Task<'_>, most: usize) -> (f64, [usize; 2]) {
+    let (of, batch, properties) = (extents(task.problem), task.problem.extents[3], task.device);
+    let pairs = task.in_packs(&of[1..]);
     let time = |slices| {
         let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
         time + fold(of, batch, slices, size_of::<f64>(), properties)
@@ -203,6 +199,9 @@ impl<'a> Divided<'a> {
 
 #[cfg(test)]
 mod tests {
+    use blockwise::Type;
+
+    use super::super::with_task;
     use super::*;
     use crate::limits::h200;
 
@@ -229,7 +228,7 @@ mod tests {
             ([38, 3989, 5398], (MmaTiles::Square, 3)),
             ([109, 3329, 5429], (MmaTiles::Tall, 3)),
         ] {
-            let (_, [slices, whole]) = slices(of, 1, 1024, &h200());
+            let (_, [slices, whole]) = with_task(Type::F64, &of, |task| slices(task, 1024));
             let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;
             let tiles = tiles(of, 1, [slices, whole], pairs, &h200());
             assert_eq!((tiles, slices), expected, "{of:?}");
@@ -279,7 +278,8 @@ mod tests {
 
     #[test]
     fn no_extent_is_one_slice() {
-        assert_eq!(slices([0; 3], 1, 1024, &h200()).1, [1, 0]);
+        let divided = with_task(Type::F64, &[0; 3], |task| slices(task, 1024).1);
+        assert_eq!(divided, [1, 0]);
         tiles([0; 3], 1, [1, 0], true, &h200());
     }
 }

@@ -474,6 +474,19 @@ fn is_one(problem: &Problem) -> bool {
     problem.extents[3] == 1
 }
 
+/// What this gives for the task of a problem with default options on an H200.
+#[cfg(test)]
+fn with_task<R>(ty: Type, sizes: &[usize], of: impl FnOnce(&crate::operation::Task<'_>) -> R) -> R {
+    let (problem, options, device) = (
+        Problem::new(ty, sizes),
+        crate::Options::default(),
+        crate::limits::h200(),
+    );
+    of(&crate::operation::Task::new(
+        &NAIVE, &problem, &options, &device,
+    ))
+}
+
 /// The product's extents, of each product of a batch.
 fn extents(problem: &Problem) -> [usize; 3] {
     let [rows, inner, cols, _] = problem.extents;

@@ -8,7 +8,7 @@
 
 use std::num::NonZeroU32;
 
-use blockwise::{DeviceProperties, Type};
+use blockwise::DeviceProperties;
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::Cut;
 
@@ -151,8 +151,11 @@ impl SumOrder {
                     },
                 };
             }
-            let (of, two) = ((extents(beside), 1), [&PIPELINED, &SLICED]);
-            if choice::fastest_in(&two, of, Type::F32, 1, device) == Some(&PIPELINED) {
+            let (task, two) = (
+                Task::new(variant, beside, &options, device),
+                [&PIPELINED, &SLICED],
+            );
+            if choice::fastest_in(&two, &task, 1) == Some(&PIPELINED) {
                 let tiles = plan::tiles(None, extents(beside), 1, true, device);
                 return Options {
                     instance: Some(tiles as u8),

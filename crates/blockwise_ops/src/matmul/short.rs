@@ -3,14 +3,13 @@
 //! The constants fit 130 shapes on an H200 (docs/log/2026-11-28-any-address.md): the chosen block
 //! takes 1.03 times as long as the fastest, on average.
 
-use blockwise::DeviceProperties;
 use kernels::matmul::short::{DEEPEST, DEPTH, HIGHEST, MIDDLE, MOST, THREADS, each, groups, runs};
 
 use super::cost::moved;
 use super::vectors::lanes;
 use super::{extents, is_one};
 use crate::by_width::by_width;
-use crate::operation::Problem;
+use crate::operation::{Problem, Task};
 
 /// The blocks that a launch should have, for an inner extent up to [`DEPTH`] and above it. With
 /// fewer, blocks become narrower, though not below [`WIDE`], and lower, not below [`LOWEST`].
@@ -50,27 +49,29 @@ pub(super) fn is_short(problem: &Problem) -> bool {
 }
 
 /// Whether the kernel is the fastest for a single product with more than a few rows and columns.
-pub(super) fn pays(problem: &Problem) -> bool {
+pub(super) fn pays(task: &Task<'_>) -> bool {
+    let problem = task.problem;
     let [rows, inner, cols] = extents(problem);
     let bytes = problem.ty.bytes();
     let of_c = rows.saturating_mul(cols).saturating_mul(bytes);
     if !is_one(problem) || inner == 0 || !is_short(problem) || of_c < LARGE {
         return false;
     }
-    let in_pairs = bytes == 8 && [inner, cols].iter().all(|of| of.is_multiple_of(2));
+    let in_pairs = bytes == 8 && task.in_packs(&[inner, cols]);
     !(in_pairs && inner > MIDDLE && of_c >= TENSOR)
 }
 
 /// Nanoseconds of the launch of a batch; `None` if the kernel cannot compute it, or has nothing to
 /// compute.
-pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> {
+pub(super) fn time(task: &Task<'_>) -> Option<f64> {
+    let problem = task.problem;
     if !is_short(problem) || problem.extents.contains(&0) {
         return None;
     }
     let ([rows, inner, cols], batch) = (extents(problem), problem.extents[3]);
-    let Block { wide, high, grid } = block(problem, code(problem, true));
+    let Block { wide, high, grid } = block(problem, code(problem, task.aligned));
     let blocks = grid[0].saturating_mul(grid[1]);
-    let of_each = blocks.div_ceil(device.multiprocessors_to_fill() as usize) as f64;
+    let of_each = blocks.div_ceil(task.device.multiprocessors_to_fill() as usize) as f64;
     let of_thread = (high.min(rows) * wide).div_ceil(THREADS as usize) * (inner + STORES);
     let bytes = problem.ty.bytes();
     let moved = bytes as f64 * moved([rows, inner, cols], batch);
@@ -138,6 +139,7 @@ pub(super) fn block(problem: &Problem, code: u8) -> Block {
 
 #[cfg(test)]
 mod tests {
+    use super::super::with_task;
     use super::*;
     use blockwise::Type;
 
@@ -193,7 +195,7 @@ mod tests {
             (Type::F32, 591, [23, 6, 3807], false),
         ] {
             assert_eq!(
-                pays(&of(ty, batch, extents)),
+                with_task(ty, &of(ty, batch, extents).extents, pays),
                 expected,
                 "{ty} {batch} {extents:?}"
             );

@@ -10,6 +10,7 @@ use kernels::matmul::policy::pitch;
 use kernels::matmul::slices::sums;
 
 use super::copy::Copies;
+use super::few::Division;
 use super::{DIRECT, FEW, MMA, SLICED, SLICED_COPY, choice, direct, extents, few, fold, mma, plan};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, PACK, Plan, Problem, Task, Variant};
@@ -72,8 +73,11 @@ impl Product {
     /// left their number open.
     fn sliced(&mut self, task: &Task<'_>) -> Result<(), LaunchError> {
         let slicing = choice::slicing(task);
+        // What the slices were chosen for, wherever the operands of a launch begin.
         if plan::has_cuts(task.variant) {
             self.options.instance = Some(task.options.instance.unwrap_or(slicing.cut as u8));
+        } else if *task.variant == FEW {
+            self.options.instance = Division::of(task).instance();
         }
         let allocated = self.allocate(task, slicing.slices);
         match task.options.count {

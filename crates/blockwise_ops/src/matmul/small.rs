@@ -1,13 +1,11 @@
 //! Batches of small products: how much a block computes, and how long the launch takes.
 
-use blockwise::DeviceProperties;
 use kernels::matmul::small::{COLS, MOST, ROWS, THREADS, room, threads};
 use kernels::pack::BYTES;
 
 use super::extents;
-use super::vectors::lanes;
 use crate::by_width::by_width;
-use crate::operation::Problem;
+use crate::operation::{Problem, Task};
 
 /// The most bytes of shared memory for one product: 64 KiB of A and B, and a pack for each, since
 /// a run may begin within one. For several products, or a run of rows with its B, less is faster.
@@ -77,14 +75,15 @@ pub(super) fn is_small(problem: &Problem) -> bool {
 
 /// Nanoseconds of the launch; `None` if the kernel cannot compute the batch, or has nothing to
 /// compute.
-pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> {
+pub(super) fn time(task: &Task<'_>) -> Option<f64> {
+    let problem = task.problem;
     if !is_small(problem) || problem.extents.contains(&0) {
         return None;
     }
     let ([_, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     let (run, each) = (run(problem), each(problem));
     let [along, runs] = groups(problem);
-    let at_once = device.multiprocessors_to_fill() as usize;
+    let at_once = task.device.multiprocessors_to_fill() as usize;
     let room = room_of([run, inner, cols], bytes, each);
     let Rates {
         launch,
@@ -101,12 +100,9 @@ pub(super) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> 
     let blocks = along.saturating_mul(runs);
     let waves = blocks.div_ceil(at_once.saturating_mul(resident)) as f64;
     let of_each = blocks.div_ceil(at_once) as f64;
+    let form = usize::from(!task.in_packs(&[inner, cols]));
     let [run, of_inner, of_cols, each] = [run, inner, cols, each].map(|count| count as f64);
     let copied = each * of_inner * (run + of_cols);
-    let packs = [inner, cols]
-        .iter()
-        .all(|of| of.is_multiple_of(lanes(bytes)));
-    let form = usize::from(!packs);
     let of_block =
         issue[form] * sums * warps + copied * copy[form] + run * of_cols * each * store[form];
     Some(launch + waves * element[form] * sums + of_each * of_block)
@@ -155,8 +151,8 @@ fn most_each(problem: &Problem) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::with_task;
     use super::*;
-    use crate::limits::h200;
     use blockwise::Type;
 
     fn of(ty: Type, batch: usize, extents: [usize; 3]) -> Problem {
@@ -210,7 +206,9 @@ mod tests {
 
     #[test]
     fn what_it_cannot_compute_has_no_time() {
-        let time = |ty, batch, extents| time(&of(ty, batch, extents), &h200());
+        let time = |ty, batch, [rows, inner, cols]: [usize; 3]| {
+            with_task(ty, &[rows, inner, cols, batch], time)
+        };
         for extents in [[2000, 33, 8], [200, 200, 200], [5, 0, 7], [0, 5, 7]] {
             assert_eq!(time(Type::F32, 3, extents), None, "{extents:?}");
         }

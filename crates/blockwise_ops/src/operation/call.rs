@@ -15,6 +15,11 @@ use crate::{Element, LaunchError, check_len, tuning};
 /// The alignment of packs, in bytes.
 pub(crate) const PACK: u64 = kernels::pack::BYTES as u64;
 
+/// Whether all operands begin at multiples of 16 bytes.
+pub(crate) fn are_aligned(inputs: &[AnyView<'_>], output: &AnyViewMut<'_>) -> bool {
+    output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK))
+}
+
 /// The variant: the caller's choice, else the one saved for the device, else the fastest by the
 /// model.
 fn chosen<'a>(
@@ -144,7 +149,7 @@ pub fn enqueue(
         problem,
         options,
         operands,
-        &mut memory,
+        (&mut memory, None),
     )
 }
 
@@ -168,7 +173,8 @@ pub(crate) fn enqueue_part<'a>(
     };
     let mut memory = Memory::Lent(memory);
     let on = (device, stream);
-    let plan = start(on, operation, problem, options, operands, &mut memory)?;
+    let lent = (&mut memory, None);
+    let plan = start(on, operation, problem, options, operands, lent)?;
     plan.ok_or(LaunchError::EmptyInput {
         what: "the list of partial results (nothing was launched)",
     })
@@ -192,8 +198,8 @@ enum Memory<'a> {
     Open,
     /// A buffer that was allocated for this variant.
     Of(&'static Variant, AnyBuffer),
-    /// State that was prepared for this variant and problem.
-    Held(&'static Variant, Problem, Box<dyn Held>),
+    /// State that was prepared for this variant, problem and alignment.
+    Held(&'static Variant, (Problem, bool), Box<dyn Held>),
 }
 
 fn start(
@@ -202,7 +208,7 @@ fn start(
     problem: &Problem,
     options: &Options,
     given: Given<'_>,
-    memory: &mut Memory<'_>,
+    (memory, prepared): (&mut Memory<'_>, Option<(Problem, bool)>),
 ) -> Result<Option<Plan>, LaunchError> {
     let Given {
         inputs,
@@ -210,9 +216,13 @@ fn start(
         before,
         after,
     } = given;
+    let aligned = are_aligned(inputs, &output);
+    // A prepared problem keeps its variant, and the memory for it.
+    let prepared = prepared.filter(|(of, _)| of == problem);
+    let expected = prepared.map_or(aligned, |(_, aligned)| aligned);
     // The variant was chosen and planned when this state was prepared.
     if let Memory::Held(_, of, held) = memory
-        && of == problem
+        && *of == (*problem, expected)
         && after.is_none()
     {
         let lens = checked(operation, problem, inputs)?;
@@ -222,14 +232,16 @@ fn start(
             _ => held.enqueue(stream, problem, inputs, output),
         };
     }
-    let aligned = output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK));
-    let (task, _) = chosen(operation, problem, aligned, options, device.properties())?;
-    // An empty output: the caller wants the totals only.
-    let totals = output.is_empty() && after.is_some();
-    let task = Task { totals, ..task };
+    let (chosen, _) = chosen(operation, problem, expected, options, device.properties())?;
+    let task = Task {
+        aligned,
+        // An empty output: the caller wants the totals only.
+        totals: output.is_empty() && after.is_some(),
+        ..chosen
+    };
     let plan = (task.variant.plan)(&task)?;
     let lens = checked(operation, problem, inputs)?;
-    if !totals {
+    if !task.totals {
         check_len("output", output.len(), lens.output)?;
     }
     if lens.output == 0 {
@@ -254,7 +266,7 @@ fn start(
                 operation: operation.name,
             });
         }
-        memory.hold(device, &task, hold)?;
+        memory.hold(device, &chosen, hold)?;
         if let Memory::Held(_, _, held) = memory {
             return held.enqueue(stream, problem, inputs, output);
         }
@@ -315,14 +327,16 @@ impl Memory<'_> {
         let fits = match self {
             Self::None => return Err(needs_memory(task.variant)),
             Self::Held(variant, of, held) => {
-                *variant == task.variant && (of == task.problem || held.serves(task.problem))
+                let is_same = *of == (*task.problem, task.aligned);
+                *variant == task.variant && (is_same || held.serves(task.problem))
             }
             Self::Open | Self::Of(..) | Self::Lent(_) => false,
         };
         if !fits {
             // Frees the old state before the new one is allocated.
             *self = Self::Open;
-            *self = Self::Held(task.variant, *task.problem, hold(device, task)?);
+            let of = (*task.problem, task.aligned);
+            *self = Self::Held(task.variant, of, hold(device, task)?);
         }
         Ok(())
     }
@@ -341,6 +355,8 @@ pub struct Call {
     operation: &'static Operation,
     options: Options,
     memory: Memory<'static>,
+    /// The problem that was prepared, and whether for aligned operands.
+    prepared: Option<(Problem, bool)>,
 }
 
 impl Call {
@@ -351,6 +367,7 @@ impl Call {
             operation,
             options,
             memory: Memory::Open,
+            prepared: None,
         }
     }
 
@@ -358,15 +375,24 @@ impl Call {
     /// launches, allocates their state: an [`enqueue`](Self::enqueue) then allocates nothing, as a
     /// graph requires.
     ///
+    /// `aligned` says whether all operands will begin at multiples of 16 bytes, as whole buffers
+    /// do. Operands that do not fit it are computed by the same variant, perhaps not the fastest
+    /// for them.
+    ///
     /// # Errors
     /// Those of [`plan`], and a lack of memory.
-    pub fn prepare(&mut self, problem: &Problem) -> Result<&'static Variant, LaunchError> {
+    pub fn prepare(
+        &mut self,
+        problem: &Problem,
+        aligned: bool,
+    ) -> Result<&'static Variant, LaunchError> {
         let properties = self.device.properties();
-        let (task, _) = chosen(self.operation, problem, true, &self.options, properties)?;
+        let (task, _) = chosen(self.operation, problem, aligned, &self.options, properties)?;
         (task.variant.plan)(&task)?;
         if let Some(hold) = task.variant.hold {
             self.memory.hold(&self.device, &task, hold)?;
         }
+        self.prepared = Some((*problem, aligned));
         Ok(task.variant)
     }
 
@@ -442,6 +468,7 @@ impl Call {
             operation,
             options,
             memory,
+            prepared,
         } = self;
         start(
             (device, stream),
@@ -449,7 +476,7 @@ impl Call {
             problem,
             options,
             operands,
-            memory,
+            (memory, *prepared),
         )
     }
 }

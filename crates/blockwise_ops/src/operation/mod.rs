@@ -39,7 +39,7 @@ pub use parts::in_parts;
 pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Options, Plan, Task, Tier, Variant};
 
-pub(crate) use call::{PACK, enqueue_part};
+pub(crate) use call::{PACK, are_aligned, enqueue_part};
 pub(crate) use entry::{raw_kernel, raw_words};
 pub(crate) use order::order;
 

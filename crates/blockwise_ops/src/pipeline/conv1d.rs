@@ -153,7 +153,7 @@ impl<T: Float> Convolver<T> {
         }
         let lane = |stream| {
             let mut call = Call::new(device, operation, options);
-            call.prepare(&whole)?;
+            call.prepare(&whole, true)?;
             Ok(Lane {
                 stream,
                 call,

@@ -1,24 +1,15 @@
 //! Choices among kernels, tiles and slices that were measured.
 
+use super::super::with_task;
 use super::*;
 use crate::limits::h200;
+use blockwise::Type;
 
 fn chosen(ty: Type, of: [usize; 3]) -> (&'static Variant, Slicing) {
-    let (problem, options, device) = (Problem::new(ty, &of), Options::default(), h200());
-    let variant = kernel(&problem, MOST_SLICES, &device);
-    (
-        variant,
-        slicing(&task(&problem, &options, &device, variant)),
-    )
-}
-
-fn task<'a>(
-    problem: &'a Problem,
-    options: &'a Options,
-    device: &'a DeviceProperties,
-    variant: &'static Variant,
-) -> Task<'a> {
-    Task::new(variant, problem, options, device)
+    with_task(ty, &of, |task| {
+        let variant = kernel(task, MOST_SLICES);
+        (variant, slicing(&task.of(variant)))
+    })
 }
 
 /// Within 5 % of the fastest that was measured: tables of the log, and products of the sweeps.
@@ -140,17 +131,12 @@ fn the_model_chooses_what_was_measured() {
 
 #[test]
 fn b_is_copied_where_vectors_save_more() {
-    let (options, device) = (Options::default(), h200());
-    let chosen = |of: [usize; 3]| {
-        let problem = Problem::new(Type::F32, &of);
-        fastest(&task(&problem, &options, &device, &TILED))
-    };
+    let chosen = |of: [usize; 3]| with_task(Type::F32, &of, fastest);
     assert_eq!(chosen([4093, 4099, 4111]), &SLICED_COPY);
     let copied = [20_000, 1500, 255];
     assert_eq!(chosen(copied), &SLICED_COPY);
-    let problem = Problem::new(Type::F32, &copied);
     assert_eq!(
-        slicing(&task(&problem, &options, &device, &SLICED_COPY)).cut,
+        with_task(Type::F32, &copied, |task| slicing(&task.of(&SLICED_COPY))).cut,
         Cut::Square
     );
     for without in [
@@ -247,7 +233,6 @@ fn few_rows_or_columns_go_without_tiles() {
 /// 2026-11-28-any-address.md, 2026-11-28-choice-of-batches.md).
 #[test]
 fn batches_take_what_was_measured() {
-    let device = h200();
     for (ty, batch, [rows, inner, cols], expected) in [
         (Type::F32, 4, [19_016, 8, 8], &SMALL),
         (Type::F32, 449, [326, 195, 1], &FEW),
@@ -300,9 +285,7 @@ fn batches_take_what_was_measured() {
         (Type::F64, 10_000, [16; 3], &SMALL),
         (Type::F64, 13_425, [101, 1, 114], &SHORT),
     ] {
-        let problem = Problem::new(ty, &[rows, inner, cols, batch]);
-        let options = Options::default();
-        let chosen = fastest(&task(&problem, &options, &device, &TILED));
+        let chosen = with_task(ty, &[rows, inner, cols, batch], fastest);
         assert_eq!(chosen, expected, "{ty} {batch} {rows}x{inner}x{cols}");
     }
 }
@@ -317,7 +300,7 @@ fn slices_of_a_batch_must_pay() {
         (7, [128, 1024, 128], true),
         (12, [128, 1152, 128], true),
     ] {
-        let (_, slicing) = in_slices(of, batch, 4, MOST_SLICES, of[2], &h200());
+        let (_, slicing) = in_slices((of, batch), 4, MOST_SLICES, of[2], true, &h200());
         assert_eq!(slicing.slices > 1, several, "{batch} {of:?}");
     }
 }
@@ -326,12 +309,12 @@ fn slices_of_a_batch_must_pay() {
 #[test]
 fn few_products_have_the_smallest_tiles() {
     for (batch, expected) in [(2, Cut::Flat), (19, Cut::Flat), (250, Cut::Square)] {
-        let (_, slicing) = in_slices([128; 3], batch, 4, 1, 128, &h200());
+        let (_, slicing) = in_slices(([128; 3], batch), 4, 1, 128, true, &h200());
         assert_eq!(slicing.cut, expected, "{batch}");
     }
     // A grid has a layer for each of 65,535 products, and blocks of tall tiles stride.
     for (batch, expected) in [(65_535, Cut::Small), (65_536, Cut::Tall)] {
-        let (_, slicing) = in_slices([40, 20, 20], batch, 4, 1, 20, &h200());
+        let (_, slicing) = in_slices(([40, 20, 20], batch), 4, 1, 20, true, &h200());
         assert_eq!(slicing.cut, expected, "{batch}");
     }
 }

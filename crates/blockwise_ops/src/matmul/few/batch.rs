@@ -1,13 +1,12 @@
 //! How long batches of products of few rows or columns take.
 
-use blockwise::DeviceProperties;
 use kernels::matmul::{few_rows, narrow};
 
 use super::super::cost::moved;
 use super::super::extents;
 use super::super::vectors::lanes;
 use super::{Division, EIGHT, fastest, is_few, of_thin};
-use crate::operation::Problem;
+use crate::operation::Task;
 
 /// The costs of a division's launch for a batch, in nanoseconds. They fit 633 launches on an H200,
 /// of [`of_thin`] too then (docs/log/2026-11-28-choice-of-batches.md): half of the times are within
@@ -52,20 +51,22 @@ const OF_NARROW: usize = 4;
 
 /// Nanoseconds of the fastest launch for a batch of products; `None` if the kernels cannot compute
 /// it, or have nothing to compute.
-pub(in crate::matmul) fn time(problem: &Problem, device: &DeviceProperties) -> Option<f64> {
+pub(in crate::matmul) fn time(task: &Task<'_>) -> Option<f64> {
+    let problem = task.problem;
     if !is_few(problem) || problem.extents.contains(&0) {
         return None;
     }
     let (of @ [rows, inner, cols], batch) = (extents(problem), problem.extents[3]);
     let bytes = problem.ty.bytes();
-    let at_once = device.multiprocessors_to_fill() as usize;
-    let (division, slices) = fastest(of, batch, bytes, device);
+    let at_once = task.device.multiprocessors_to_fill() as usize;
+    let (division, slices) = fastest(task);
     let len = inner.div_ceil(slices);
     // Blocks of a multiprocessor, elements and loads of each.
     let (rates, resident, elements, loads) = match division {
         Division::Thin { lanes, threads } => {
             let launch = [lanes, threads as usize, slices];
-            return Some(of_thin::time(of, batch, bytes, launch, at_once));
+            let of = (of, batch);
+            return Some(of_thin::time(of, bytes, task.aligned, launch, at_once));
         }
         Division::Rows => {
             let own = if rows <= EIGHT {
@@ -91,7 +92,7 @@ pub(in crate::matmul) fn time(problem: &Problem, device: &DeviceProperties) -> O
             (NARROW, OF_NARROW, steps.saturating_mul(wide), steps)
         }
     };
-    let groups = division.launch(of, bytes, [true; 2]).groups;
+    let groups = division.launch(of, bytes, [task.aligned; 2]).groups;
     let all = groups.saturating_mul(batch).saturating_mul(slices);
     let blocks = all.div_ceil(at_once);
     let waves = blocks.div_ceil(resident) as f64;

@@ -24,13 +24,13 @@ const BLOCK: f64 = 180.0;
 
 /// The fastest division and its slices.
 pub(super) fn fastest(
-    of: [usize; 3],
-    batch: usize,
+    (of, batch): ([usize; 3], usize),
     bytes: usize,
+    aligned: bool,
     at_once: usize,
 ) -> (Division, usize) {
     let [_, inner, cols] = of;
-    let least = match cols.is_multiple_of(lanes(bytes)) {
+    let least = match aligned && cols.is_multiple_of(lanes(bytes)) {
         true => LANES[0],
         false => LANES[1],
     };
@@ -43,7 +43,7 @@ pub(super) fn fastest(
             if !division.fits(of, bytes) {
                 continue;
             }
-            let groups = division.launch(of, bytes, [true; 2]).groups;
+            let groups = division.launch(of, bytes, [aligned; 2]).groups;
             for slices in SLICES {
                 let all = groups.saturating_mul(batch).saturating_mul(slices);
                 let fits = inner / slices >= SHORTEST
@@ -54,7 +54,7 @@ pub(super) fn fastest(
                 }
                 let worth = if slices == 1 { 1.0 } else { WORTH };
                 let launch = [lanes, threads as usize, slices];
-                let time = time(of, batch, bytes, launch, at_once) / worth;
+                let time = time((of, batch), bytes, aligned, launch, at_once) / worth;
                 if time < shortest {
                     (shortest, fastest) = (time, (division, slices));
                 }
@@ -69,9 +69,9 @@ pub(super) fn fastest(
 /// f64 in all divisions, on an H200 (docs/log/2026-11-30-choices.md): half of them take within 6 %
 /// of it, nine in ten within 19. f32 moves as many bytes a load; it was not fitted.
 pub(super) fn time(
-    of @ [rows, inner, cols]: [usize; 3],
-    batch: usize,
+    (of @ [rows, inner, cols], batch): ([usize; 3], usize),
     bytes: usize,
+    aligned: bool,
     [shared, threads, slices]: [usize; 3],
     at_once: usize,
 ) -> f64 {
@@ -79,7 +79,7 @@ pub(super) fn time(
         lanes: shared,
         threads: threads as u32,
     };
-    let few = division.launch(of, bytes, [true; 2]);
+    let few = division.launch(of, bytes, [aligned; 2]);
     let high = few.high(batch, slices) as usize;
     let blocks = few.groups.div_ceil(high).saturating_mul(batch);
     let each = blocks.saturating_mul(slices).div_ceil(at_once.max(1));
@@ -127,7 +127,7 @@ mod tests {
             (3, [2, 7399, 19], [4, 512, 4]),
             (118, [3, 2432, 8], [2, 256, 1]),
         ] {
-            let division = fastest(of, batch, 8, 132);
+            let division = fastest((of, batch), 8, true, 132);
             let threads = threads as u32;
             let expected = (Division::Thin { lanes, threads }, slices);
             assert_eq!(division, expected, "{batch} of {of:?}");

@@ -146,6 +146,9 @@ fn time(
 
 #[cfg(test)]
 mod tests {
+    use blockwise::Type;
+
+    use super::super::super::with_task;
     use super::super::slices;
     use super::*;
     use crate::limits::h200;
@@ -169,7 +172,7 @@ mod tests {
             ([0, 5, 7], None),
             ([5, 7, 0], None),
         ] {
-            let (_, [slices, whole]) = slices(of, 1, 1024, &h200());
+            let (_, [slices, whole]) = with_task(Type::F64, &of, |task| slices(task, 1024));
             let pairs = of[1].is_multiple_of(2) && of[2].is_multiple_of(2);
             let tail = (1..of[0]).contains(&whole) && slices > 1;
             let tiles = tail.then(|| super::super::tiles(of, 1, [slices, whole], pairs, &h200()));

@@ -1,5 +1,7 @@
 //! Parts of products.
 
+use blockwise::Type;
+
 use super::*;
 use crate::limits::h200;
 use crate::matmul::{MMA, NAIVE, TILED};
