@@ -100,6 +100,50 @@ fn recorded_products_on(device: &Device) -> Result<(), LaunchError> {
 }
 
 #[test]
+fn where_operands_begin_chooses_a_product_unless_it_was_prepared() -> Result<(), LaunchError> {
+    on_each(products_that_begin_anywhere_on)
+}
+
+/// 1 × 34 × 8 of f64: in pairs by tensor cores, or in single elements by another kernel.
+fn products_that_begin_anywhere_on(device: &Device) -> Result<(), LaunchError> {
+    let problem = Problem::new(Type::F64, &[1, 34, 8]);
+    let uploaded = |len| {
+        let numbers: Vec<_> = numbers(len).into_iter().map(f64::from).collect();
+        device.upload(&numbers)
+    };
+    let (a, b) = (uploaded(35)?, uploaded(273)?);
+    let product = |call: &mut Call, begin: usize| {
+        let mut c = device.filled::<f64>(8 + begin, 0xFF)?;
+        let inputs = [&a, &b].map(|it| AnyView::from(it.view(begin..)));
+        let inputs = inputs.each_ref().map(|it| it.view(..it.len() - 1 + begin));
+        let output = c.as_view_mut().into_view_mut(begin..).into();
+        let plan = call.enqueue(None, &problem, &inputs, output)?;
+        let (a, b) = (a.to_vec()?, b.to_vec()?);
+        let of_b = |row: usize, col: usize| b[begin + row * 8 + col];
+        let sum = |col| (0..34).map(|row| a[begin + row] * of_b(row, col)).sum();
+        let expected: Vec<f64> = (0..8).map(sum).collect();
+        assert_eq!(c.to_vec()?[begin..], expected, "from {begin}");
+        Ok::<_, LaunchError>(plan.expect("a launch"))
+    };
+    let new = || Call::new(device, &MATMUL, Options::default());
+    // The variant of each launch follows from its own operands, whatever was launched before.
+    let mut open = new();
+    let plans = [0, 1, 0, 1].map(|begin| product(&mut open, begin));
+    let [pairs, single, again, last] = plans.map(|plan| plan.expect("a product"));
+    assert_ne!(pairs.kernel, single.kernel);
+    assert_eq!([pairs, single], [again, last]);
+    for aligned in [true, false] {
+        let mut prepared = new();
+        let variant = prepared.prepare(&problem, aligned)?;
+        for begin in [0, 1] {
+            let plan = product(&mut prepared, begin)?;
+            assert!(variant.kernels.contains(plan.kernel), "from {begin}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn parts_of_buffers_begin_anywhere() -> Result<(), LaunchError> {
     on_each(parts_on)
 }

@@ -326,3 +326,19 @@ fn a_product_without_elements_has_a_kernel() {
         assert!(*kernel != FEW && slicing.slices == 1, "{shape:?}");
     }
 }
+
+/// 4311 × 14 × 2156 takes `mma` 51.9 µs at an odd address, 2044 times 128 × 32 × 8 `small` 44.6
+/// (docs/log/2026-11-30-rows.md).
+#[test]
+fn operands_off_packs_do_not_take_kernels_that_move_them() {
+    for (ty, sizes, aligned, off) in [
+        (Type::F64, [4311, 14, 2156, 1], &MMA, &SHORT),
+        (Type::F32, [128, 32, 8, 2044], &SMALL, &FEW),
+        (Type::F32, [4096, 4096, 4096, 1], &PIPELINED, &SLICED),
+    ] {
+        let chosen = with_task(ty, &sizes, |task| {
+            [true, false].map(|aligned| fastest(&Task { aligned, ..*task }))
+        });
+        assert_eq!(chosen, [aligned, off], "{ty} {sizes:?}");
+    }
+}
