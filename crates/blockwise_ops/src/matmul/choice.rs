@@ -78,6 +78,16 @@ pub(super) fn fastest_in(
     task: &Task<'_>,
     most: usize,
 ) -> Option<&'static Variant> {
+    let all = kernels.iter().copied();
+    let timed = all
+        .filter(|kernel| kernel.takes(task.problem.ty))
+        .filter_map(|kernel| Some((time(kernel, task, most)?, kernel)));
+    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    fastest.map(|(_, kernel)| kernel)
+}
+
+/// Nanoseconds of a kernel in at most `most` slices; `None` if the model does not cover it.
+fn time(kernel: &Variant, task: &Task<'_>, most: usize) -> Option<f64> {
     let Task {
         problem,
         device,
@@ -88,7 +98,7 @@ pub(super) fn fastest_in(
     let multiprocessors = device.multiprocessors_to_fill() as usize;
     let packs = task.in_packs(&of[2..]);
     let whole = |cost: Cost| Some(cost.time(of, packs, multiprocessors));
-    let time = |kernel: &Variant| match kernel {
+    match kernel {
         _ if batch != 1 && [&NAIVE, &TILED, &REGISTER_TILE].contains(&kernel) => None,
         _ if *kernel == SMALL && batch != 1 => small::time(task),
         _ if *kernel == SHORT && (batch != 1 || bytes == 8) => short::time(task),
@@ -107,13 +117,7 @@ pub(super) fn fastest_in(
         _ if *kernel == MMA && !mma::is_counted(of) => None,
         _ if *kernel == MMA => Some(mma::slices(task, most).0),
         _ => None,
-    };
-    let all = kernels.iter().copied();
-    let timed = all
-        .filter(|kernel| kernel.takes(problem.ty))
-        .filter_map(|kernel| Some((time(kernel)?, kernel)));
-    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
-    fastest.map(|(_, kernel)| kernel)
+    }
 }
 
 /// Nanoseconds of [`Tiles::Wide`].

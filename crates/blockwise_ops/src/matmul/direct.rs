@@ -31,7 +31,7 @@ const fn rates(tiles: DirectTiles) -> Rates {
         DirectTiles::Small => (3925.0, 0.0, 470.0, 594.0, 18.5),
         DirectTiles::Square => (4825.0, 643.0, 314.0, 180.0, 30.4),
         DirectTiles::Wide => (4825.0, 801.0, 291.0, 0.0, 40.8),
-        DirectTiles::Narrow => (4825.0, 811.0, 140.0, 118.0, 44.7),
+        DirectTiles::Narrow => (4865.0, 500.0, 248.0, 110.0, 40.3),
     };
     Rates {
         launch,
@@ -111,7 +111,7 @@ const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
 /// In a batch it is considered up to this shorter side.
 const NARROW_OF_BATCH: usize = 32;
-/// Of a batch: what the launch takes beside, and each block of the larger tiles. 163 batches on an
+/// Of a batch: what the launch takes beside, and each block of 16 rows and more than eight columns. 163 batches on an
 /// H200 (docs/log/2026-11-28-choice-of-batches.md).
 const OF_BATCH: [f64; 2] = [400.0, 110.0];
 
@@ -236,10 +236,9 @@ fn time(
         return time;
     }
     let [launch, block] = OF_BATCH;
-    let block = if tiles == DirectTiles::Small {
-        0.0
-    } else {
-        block
+    let block = match tiles {
+        DirectTiles::Small | DirectTiles::Narrow => 0.0,
+        DirectTiles::Square | DirectTiles::Wide => block,
     };
     time + launch + each as f64 * block
 }

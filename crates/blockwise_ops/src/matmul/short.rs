@@ -27,14 +27,14 @@ const FEW_ROWS: usize = 100;
 /// 138 × 15 × 200 4.5 (4.3), 300 × 2 × 300 4.5 (4.5), f64 256 × 16 × 512 5.0 (`mma` 5.2), 128 × 8 ×
 /// 128 4.5 (`tiled` 4.3).
 const LARGE: usize = 810_000;
-/// The model of a batch, in nanoseconds: an empty launch, each block of a multiprocessor, each
-/// element of the inner extent in a thread's row, and each byte from or to memory. The last two fit
-/// 139 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md), the others 194 launches
-/// (2026-11-30-rows.md): eight in ten take within 10 % of the model.
-const fn of_batch(bytes: usize) -> [f64; 4] {
+/// The model, in nanoseconds: an empty launch, what it takes more if each multiprocessor has a block,
+/// each block of a multiprocessor, each element of the inner extent in a thread's rows in a wave of
+/// resident blocks, and each byte from or to memory. A fit to 105 launches of f64 and 33 of f32 on an H200 (docs/log/2026-11-30-addresses.md): half of
+/// them take within 4 % of it, nine in ten within 10.
+const fn costs(bytes: usize) -> [f64; 5] {
     match bytes {
-        4 => [4150.0, 520.0, 2.33, 1.7e-4],
-        _ => [4100.0, 560.0, 3.13, 1.4e-4],
+        4 => [4140.0, 150.0, 415.0, 11.2, 1.6e-4],
+        _ => [4145.0, 590.0, 300.0, 7.3, 1.73e-4],
     }
 }
 /// The bytes of C from which on `mma` is faster for f64, if the inner extent is above [`MIDDLE`]
@@ -61,7 +61,7 @@ pub(super) fn pays(task: &Task<'_>) -> bool {
     !(in_pairs && inner > MIDDLE && of_c >= TENSOR)
 }
 
-/// Nanoseconds of the launch of a batch; `None` if the kernel cannot compute it, or has nothing to
+/// Nanoseconds of the launch; `None` if the kernel cannot compute it, or has nothing to
 /// compute.
 pub(super) fn time(task: &Task<'_>) -> Option<f64> {
     let problem = task.problem;
@@ -71,12 +71,17 @@ pub(super) fn time(task: &Task<'_>) -> Option<f64> {
     let ([rows, inner, cols], batch) = (extents(problem), problem.extents[3]);
     let Block { wide, high, grid } = block(problem, code(problem, task.aligned));
     let blocks = grid[0].saturating_mul(grid[1]);
-    let of_each = blocks.div_ceil(task.device.multiprocessors_to_fill() as usize) as f64;
+    let at_once = task.device.multiprocessors_to_fill() as usize;
+    let of_each = blocks.div_ceil(at_once);
+    let resident = if inner <= DEPTH { 4 } else { 3 };
+    let (of_each, waves) = (of_each as f64, of_each.div_ceil(resident) as f64);
     let of_thread = (high.min(rows) * wide).div_ceil(THREADS as usize) * (inner + STORES);
     let bytes = problem.ty.bytes();
     let moved = bytes as f64 * moved([rows, inner, cols], batch);
-    let [launch, block, element, of_byte] = of_batch(bytes);
-    Some(launch + of_each * (block + element * of_thread as f64) + moved * of_byte)
+    let [launch, full, block, element, of_byte] = costs(bytes);
+    let of_waves = waves * element * of_thread as f64;
+    let launch = launch + full * (blocks as f64 / at_once as f64).min(1.0);
+    Some(launch + of_each * block + of_waves + moved * of_byte)
 }
 /// The fixed cost of each row of a thread, such as its store, in elements of the inner extent.
 const STORES: usize = 2;

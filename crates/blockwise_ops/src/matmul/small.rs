@@ -4,6 +4,7 @@ use kernels::matmul::small::{COLS, MOST, ROWS, THREADS, room, threads};
 use kernels::pack::BYTES;
 
 use super::extents;
+use super::vectors::lanes;
 use crate::by_width::by_width;
 use crate::operation::{Problem, Task};
 
@@ -100,12 +101,33 @@ pub(super) fn time(task: &Task<'_>) -> Option<f64> {
     let blocks = along.saturating_mul(runs);
     let waves = blocks.div_ceil(at_once.saturating_mul(resident)) as f64;
     let of_each = blocks.div_ceil(at_once) as f64;
-    let form = usize::from(!task.in_packs(&[inner, cols]));
+    let packs = task.in_packs(&[inner, cols]);
+    let form = usize::from(!packs);
+    let pack = if packs { lanes(bytes) } else { 1 };
+    let passes = inner.div_ceil(pack) * threads.div_ceil(WARP) * ROWS;
+    let conflicts = CONFLICT * (passes * extra_answers(inner / pack, cols, pack * bytes)) as f64;
     let [run, of_inner, of_cols, each] = [run, inner, cols, each].map(|count| count as f64);
     let copied = each * of_inner * (run + of_cols);
     let of_block =
         issue[form] * sums * warps + copied * copy[form] + run * of_cols * each * store[form];
+    let of_block = of_block + conflicts;
     Some(launch + waves * element[form] * sums + of_each * of_block)
+}
+
+/// Shared memory answers a warp's loads of this many bytes at a time.
+const AT_A_TIME: usize = 128;
+/// Nanoseconds of another answer. Half of a clock hides behind other warps. 2044 times 128 × 32 × 8
+/// at an odd address, whose warps read 16 rows in one bank, take 44.6 µs
+/// (docs/log/2026-11-30-rows.md), 21.6 by the model without this.
+const CONFLICT: f64 = 0.285;
+
+/// How many answers bank conflicts add to a warp's load of A, of `bytes` bytes a lane. As many lanes
+/// as an answer serves read rows below each other, which begin `apart` loads apart.
+fn extra_answers(apart: usize, cols: usize, bytes: usize) -> usize {
+    let served = AT_A_TIME / bytes;
+    let rows = served.div_ceil(cols.div_ceil(COLS));
+    let distinct = served >> apart.trailing_zeros().min(served.trailing_zeros());
+    (rows.div_ceil(distinct) - 1) * (WARP / served)
 }
 
 /// The blocks: groups of products along x, runs of rows along y.
