@@ -66,15 +66,15 @@ macro_rules! kernel {
         ///
         /// # Launch
         /// Blocks of as many threads as the instance's policy says, with the shared memory of its
-        /// [`MmaTiles`] for the longest sum. The grid strides over the tiles of `c` and then of all
-        /// slices along x and y, and over the products along z.
+        /// [`MmaTiles`] for the longest sum. The grid has a block for each tile of `c` and then of all
+        /// slices along x, and for each product along y and z.
         #[kernel(
             instances($($instances)*),
             name = "matmul_mma_{S}_f64",
             max_threads = $max_threads,
             min_blocks = $min_blocks,
             require(
-                grid.z as usize <= batch,
+                grid.y as usize * grid.z as usize >= batch,
                 of_a == 1 || of_a == batch,
                 super::slices::elements(rows, inner, of_a) == Some(a.len()),
                 super::slices::elements(inner, cols, batch) == Some(b.len()),
@@ -85,6 +85,7 @@ macro_rules! kernel {
                 !c.is_empty() || !sums.is_empty(),
                 rows <= MOST && inner <= MOST && cols <= MOST,
                 items(&<S as Instance>::POLICY, [rows, whole], cols, slices) <= MOST,
+                grid.x as usize >= items(&<S as Instance>::POLICY, [rows, whole], cols, slices),
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),
                 cols.is_multiple_of(<S as Instance>::POLICY.vector),
                 // Their first copies have an address, even without elements.
@@ -139,8 +140,9 @@ macro_rules! kernel {
                 of_a,
                 batch,
             };
-            let mut matrix = thread::block_idx_z() as usize;
-            while matrix < batch + zero_here() {
+            let above = thread::block_idx_z() as usize * thread::grid_dim_y() as usize;
+            let matrix = above + thread::block_idx_y() as usize;
+            if matrix < batch {
                 // SAFETY: `require` states the operands' sizes and alignment, the block and its
                 // shared memory; only this layer of the grid writes its product.
                 unsafe {
@@ -156,7 +158,6 @@ macro_rules! kernel {
                         { together(&POLICY) },
                     >(POLICY, of, matrix);
                 }
-                matrix += thread::grid_dim_z() as usize;
             }
         }
     };
@@ -222,36 +223,11 @@ unsafe fn multiply<
         let col = warp % warps * policy.warp_cols as u32;
         (row, col, lane / 4, lane % 4)
     };
-    let (row, col, g, t) = place(thread::thread_idx_x());
-    let of_rows = [0, 1].map(|group| {
-        let half = group ^ (g % 2);
-        shared + (row + g) * ROW_BYTES + half * HALF_BYTES + PAIR as u32 * t * BYTES
-    });
     let pieces = 2 * WIDE;
-    let stride = policy.cols;
-    let of_lane = 2 * t * stride as u32 + col + PAIR as u32 * exchanged(2 * t, g);
-    let of_cols = shared + a_bytes(&policy) + BYTES * of_lane;
-    // `cols` is above 0 wherever something is loaded.
-    let always = of.cols;
-    // SAFETY: inside the stage.
-    let load_rows = |stage: u32, group: usize, i: usize, over: &mut [f64; 2]| unsafe {
-        let from = of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES;
-        asm::load_pair_over(from, always, over);
-    };
-    // SAFETY: inside the stage.
-    let load_cols = |stage: u32, group: usize, j: usize, half: usize, over: &mut [f64; 2]| unsafe {
-        let element = (DEPTH * group + half) * stride + COLS * j;
-        asm::load_pair_over(of_cols + stage + BYTES * element as u32, always, over);
-    };
 
-    let blocks = thread::grid_dim_x() as usize;
-    // Blocks beyond the last item have nothing to do.
-    let counted = |blocks: usize| blocks.min(2 * MOST) as u32;
-    let all = counted(blocks * thread::grid_dim_y() as usize);
-    let first = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
-    let mut item = counted(first);
+    let item = thread::block_idx_x();
     while let Some((product, [first, len], (top, left))) =
-        of.of(&policy, matrix + zero_here(), of.item(&policy, item))
+        of.of(&policy, matrix, of.item(&policy, item))
     {
         // The extents of the launch, not of the item: with strides that are a choice's, ptxas loads
         // later in each step, and 64 x 64 takes 1.035 times as long.
@@ -290,6 +266,27 @@ unsafe fn multiply<
             write = next(write);
             step += 1;
         }
+        // Here, where the first copies are on their way already.
+        let (row, col, g, t) = place(thread_here());
+        let of_rows = [0, 1].map(|group| {
+            let half = group ^ (g % 2);
+            shared + (row + g) * ROW_BYTES + half * HALF_BYTES + PAIR as u32 * t * BYTES
+        });
+        let stride = policy.cols;
+        let of_lane = 2 * t * stride as u32 + col + PAIR as u32 * exchanged(2 * t, g);
+        let of_cols = shared + a_bytes(&policy) + BYTES * of_lane;
+        // `cols` is above 0 wherever something is loaded.
+        let always = of.cols;
+        // SAFETY: inside the stage.
+        let load_rows = |stage: u32, group: usize, i: usize, over: &mut [f64; 2]| unsafe {
+            let from = of_rows[group] + stage + (ROWS * i) as u32 * ROW_BYTES;
+            asm::load_pair_over(from, always, over);
+        };
+        // SAFETY: inside the stage.
+        let load_cols = |stage: u32, group: usize, j: usize, half: usize, over: &mut [f64; 2]| unsafe {
+            let element = (DEPTH * group + half) * stride + COLS * j;
+            asm::load_pair_over(of_cols + stage + BYTES * element as u32, always, over);
+        };
         // Orders all threads' copies of the steps until the first barrier before the reads of them.
         cp_async_wait_group::<FIRST>();
         thread::sync_threads();
@@ -435,6 +432,10 @@ unsafe fn multiply<
             });
             line = line.wrapping_add(ROWS * stride);
         });
-        item += all;
+        // Always, but compilers do not know it. Without a loop LLVM keeps the sums in memory, and ptxas
+        // peels the loop of steps: 4096³ takes 1.02 times as long.
+        if of.cols <= MOST as u32 {
+            return;
+        }
     }
 }

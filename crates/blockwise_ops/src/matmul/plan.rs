@@ -174,14 +174,19 @@ pub(super) fn launch(
             });
         }
         let longest = slice_len(inner, if whole == 0 { slices } else { 1 });
-        let plan = blocks_of(
+        let mut plan = blocks_of(
             task,
             [u8::from(!vectors), instance],
             blocks,
             policy.threads() as u32,
             tiles.shared_bytes(vectors, longest),
         )?;
-        return Ok(layered(plan, task, 1));
+        // Each tile and each product has a block, whatever the cap.
+        let [_, most, _] = task.device.max_grid.map(|most| most as usize);
+        let along_z = batch.div_ceil(most.max(1)).max(1);
+        let along_y = batch.div_ceil(along_z).max(1);
+        plan.launch.grid = [blocks.max(1), along_y, along_z].map(|count| count as u32);
+        return Ok(plan);
     } else {
         let instance = match task.options.instance.map(usize::from) {
             // A number without an instance is refused later.

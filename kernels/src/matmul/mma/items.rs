@@ -3,6 +3,7 @@
 use super::super::policy::Policy;
 use super::super::slices::slice;
 use super::tiles::{tile_at, tiles_of};
+use crate::here::zero_here;
 
 /// The operands and extents of a batch of products.
 #[derive(Clone, Copy)]
@@ -90,6 +91,8 @@ impl Operands {
             ..self
         };
         if matrix > 0 {
+            // Opaque, so that a single product does not wait for products of 64 bits.
+            let [matrix, inner, cols] = [matrix, inner, cols].map(|it| it + zero_here());
             let of_a = if self.of_a == 1 { 0 } else { matrix };
             let each = self.rows as usize * inner;
             product.a = product.a.wrapping_add(of_a * each);

@@ -75,7 +75,7 @@ impl MmaTiles {
             warp_cols,
             vector: if pairs { PAIR } else { 1 },
             anywhere: false,
-            group: 8,
+            group: GROUP as usize,
         }
     }
 
@@ -150,33 +150,59 @@ pub const fn items(
         .saturating_add(others.saturating_mul(slices))
 }
 
+/// Rows and columns of tiles, of extents up to [`MOST`](super::MOST).
+#[inline(always)]
+fn sides(policy: &Policy, rows: u32, cols: u32) -> [u32; 2] {
+    let up = |extent: u32, of: usize| (extent + (of as u32 - 1)) / of as u32;
+    [up(rows, policy.rows), up(cols, policy.cols)]
+}
+
 /// [`Policy::tiles`] in 32 bits.
 #[inline(always)]
 pub(super) fn tiles_of(policy: &Policy, rows: u32, cols: u32) -> u32 {
-    rows.div_ceil(policy.rows as u32) * cols.div_ceil(policy.cols as u32)
+    let [high, wide] = sides(policy, rows, cols);
+    high * wide
 }
 
-/// [`Policy::tile`] in 32 bits, and without a division in the first group and in whole ones: what
-/// is computed before the first copy delays it. There are at most [`MOST`](super::MOST) tiles.
+/// Rows of tiles in a group.
+const GROUP: u32 = 8;
+
+/// The first row and column of tile number `tile`, `None` after the last one. There are at most
+/// [`MOST`](super::MOST).
+///
+/// Tiles go down groups of eight rows of tiles, as in [`Policy::tile`]; fewer rows at the end are
+/// groups of four, two and one, so that only the number of a group takes a division, and not the
+/// first one's: what is computed before the first copy delays it.
 #[inline(always)]
 pub(super) fn tile_at(policy: &Policy, tile: u32, rows: u32, cols: u32) -> Option<(u32, u32)> {
-    let [of_rows, of_cols, group] = [policy.rows, policy.cols, policy.group].map(|of| of as u32);
-    let (high, wide) = (rows.div_ceil(of_rows), cols.div_ceil(of_cols));
+    const { assert!(GROUP == 8, "halves follow") };
+    let [high, wide] = sides(policy, rows, cols);
     if tile >= high * wide {
         return None;
     }
-    let in_group = group * wide;
+    let in_group = GROUP * wide;
     // A tile exists, so nothing here is 0; `max` tells the compiler.
     let number = match tile < in_group {
         true => 0,
         false => tile / in_group.max(1),
     };
-    let (first, inside) = (number * group, tile - number * in_group);
-    let height = (high - first).max(1);
-    let (down, across) = match height >= group {
-        true => (inside % group, inside / group),
-        false => (inside % height, inside / height),
-    };
+    let (mut first, mut inside) = (number * GROUP, tile - number * in_group);
+    let height = high - first;
+    // The logarithm of the group's rows.
+    let mut shift = GROUP.ilog2();
+    if height < GROUP {
+        shift = 2;
+        let four = height & 4;
+        if inside >= four * wide {
+            (first, inside, shift) = (first + four, inside - four * wide, 1);
+            let two = height & 2;
+            if inside >= two * wide {
+                (first, inside, shift) = (first + two, inside - two * wide, 0);
+            }
+        }
+    }
+    let (down, across) = (inside & ((1 << shift) - 1), inside >> shift);
+    let (of_rows, of_cols) = (policy.rows as u32, policy.cols as u32);
     Some(((first + down) * of_rows, across * of_cols))
 }
 
@@ -283,26 +309,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_counted_in_32_bits_are_the_policys() {
-        for tiles in MmaTiles::ALL {
-            let policy = tiles.policy(true);
-            // One group, a last group of fewer rows, whole groups, nothing, and many columns.
-            for [rows, cols] in [
-                [1, 1],
-                [700, 333],
-                [1100, 900],
-                [2048, 64],
-                [0, 5],
-                [9, 1 << 30],
-            ] {
-                let all = policy.tiles(rows, cols);
-                for tile in (0..all.min(500)).chain(all.saturating_sub(20)..all + 2) {
-                    let expected = policy.tile(tile, rows, cols);
-                    let counted = tile_at(&policy, tile as u32, rows as u32, cols as u32);
-                    let counted = counted.map(|(top, left)| (top as usize, left as usize));
-                    assert_eq!(counted, expected, "{tile} of {rows} x {cols}");
-                }
+    fn every_tile_comes_once_by_groups_of_rows() {
+        let policy = MmaTiles::Square.policy(true);
+        let places = |rows: u32, cols: u32| {
+            (0..)
+                .map_while(|tile| tile_at(&policy, tile, rows, cols))
+                .collect::<Vec<_>>()
+        };
+        // No whole group, several, and one; remainders of 0 to 7 rows of tiles.
+        for rows in (0..20).map(|high| 64 * high + high % 2) {
+            for cols in [0, 1, 64, 333] {
+                let mut found = places(rows, cols);
+                let groups: Vec<_> = found.iter().map(|(top, _)| top / 512).collect();
+                assert!(groups.is_sorted(), "{rows} x {cols}");
+                let tops = (0..rows).step_by(64);
+                let all = tops.flat_map(|top| (0..cols).step_by(64).map(move |left| (top, left)));
+                found.sort_unstable();
+                assert!(found.into_iter().eq(all), "{rows} x {cols}");
             }
         }
+        let down: Vec<_> = places(7 * 64, 128)
+            .iter()
+            .map(|(top, _)| top / 64)
+            .collect();
+        assert_eq!(down, [0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 4, 5, 6, 6]);
+    }
+
+    #[test]
+    fn tiles_of_many_columns_are_counted() {
+        let policy = MmaTiles::Small.policy(true);
+        let last = (1 << 25) - 1;
+        assert_eq!(tile_at(&policy, last, 9, 1 << 30), Some((0, 32 * last)));
+        assert_eq!(tile_at(&policy, last + 1, 9, 1 << 30), None);
     }
 }
