@@ -304,7 +304,7 @@ fn slices_of_doubles_have_their_sums() {
 fn doubles(tiles: MmaTiles, pairs: bool, extents: [usize; 3]) -> Sliced<f64> {
     let threads = tiles.policy(true).threads() as u32;
     let bytes = tiles.shared_bytes(pairs, 16) as u32;
-    Sliced::of(extents, shape([2, 2, 1], [threads, 1, 1]).shared(bytes))
+    Sliced::of(extents, shape([8, 2, 1], [threads, 1, 1]).shared(bytes))
 }
 
 fn of_doubles(
@@ -319,22 +319,32 @@ fn of_doubles(
         tiles.policy(true).threads() as u32,
         tiles.shared_bytes(pairs, 16) as u32,
     );
-    let shape_of = |threads, bytes| shape([2, 2, 1], [threads, 1, 1]).shared(bytes);
+    let shape_of = |threads, bytes| shape([8, 2, 1], [threads, 1, 1]).shared(bytes);
     for (shape, rule) in [
         (shape_of(threads, bytes - 1), "shared_bytes"),
         (shape_of(threads / 2, bytes), "block.x"),
     ] {
         refused(start(Sliced { shape, ..good() }), rule);
     }
-    // Slices are no layers of the grid.
-    let layers = shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
-    refused(
-        start(Sliced {
-            shape: layers,
-            ..good()
-        }),
-        "grid.z",
-    );
+    // Each tile has a block, and each product a layer along y and z; others have nothing to do.
+    let two = || two(good());
+    let of_grid = |grid| shape(grid, [threads, 1, 1]).shared(bytes);
+    for (grid, rule) in [
+        ([2, 2, 1], None),
+        ([2, 1, 2], None),
+        ([9, 2, 2], None),
+        ([1, 2, 1], Some("grid.x")),
+        ([2, 1, 1], Some("grid.y")),
+    ] {
+        let launch = || Sliced {
+            shape: of_grid(grid),
+            ..two()
+        };
+        match rule {
+            None => starts(start(launch())),
+            Some(rule) => refused(start(launch()), rule),
+        }
+    }
     // A slice of three steps fills more stages.
     let longer = || doubles(tiles, pairs, [5, 96, 8]);
     match tiles.shared_bytes(pairs, 48) as u32 == bytes {

@@ -55,7 +55,7 @@ fn operands_at_any_address() {
 }
 
 /// B is read by aligned packs wherever it begins, and what lies beside it changes nothing: neither
-/// does the address change a bit.
+/// does the address change a bit of the same division.
 #[test]
 fn few_rows_at_every_address() {
     fn check<T: Precision + Draw>(
@@ -91,7 +91,10 @@ fn few_rows_at_every_address() {
             let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
             let case = (T::NAME, shape, offset, options);
             check::close(device, case, &c, &expected);
-            check::same_bits(case, first.get_or_insert(c.clone()), &c);
+            // Off packs another division may be chosen.
+            if instance.is_some() || offset > 0 {
+                check::same_bits(case, first.get_or_insert(c.clone()), &c);
+            }
         }
     }
     // Up to 32 threads a row of B, in 32 to 512 threads; sixteen rows.
@@ -119,7 +122,8 @@ fn few_rows_at_every_address() {
         ] {
             for instance in instances {
                 check::<f32>(device, f32::NAN, shape, slices, instance);
-                if shape[0] <= 4 {
+                // f64 has no instance for sixteen rows.
+                if shape[0] <= 4 && instance != Some(25) {
                     check::<f64>(device, f64::NAN, shape, slices, instance);
                 }
             }

@@ -216,11 +216,11 @@ fn no_output_is_no_launch_and_no_inner_extent_is_one() {
 #[test]
 fn a_batch_is_one_launch_with_a_layer_for_each_product() {
     for (ty, batch, of, layers) in [
-        (Type::F32, 64, [512; 3], 64),
-        (Type::F32, 70_000, [200, 100, 200], 65_535),
-        (Type::F64, 70_000, [200, 100, 200], 65_535),
-        (Type::F64, 512, [128; 3], 512),
-        (Type::F64, 4096, [32; 3], 4096),
+        (Type::F32, 64, [512; 3], [1, 64]),
+        (Type::F32, 70_000, [200, 100, 200], [1, 65_535]),
+        (Type::F64, 70_000, [200, 100, 200], [35_000, 2]),
+        (Type::F64, 512, [128; 3], [512, 1]),
+        (Type::F64, 4096, [32; 3], [4096, 1]),
     ] {
         let side = |[rows, cols]: [usize; 2]| (batch, [rows, cols]);
         let [rows, inner, cols] = of;
@@ -228,7 +228,7 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         let problem = problem.expect("it fits");
         let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
         let launch = plan.expect("allowed").expect("outputs").launch;
-        assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
+        assert_eq!(launch.grid[1..], layers, "{launch:?}");
     }
     // Small products: several per block.
     for (batch, side, blocks, room) in [
