@@ -22,7 +22,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::asm::{self, load_if, store_if};
-use crate::here::global_here;
+use crate::here::{global_here, zero_here};
 use crate::number::Scalar;
 use crate::pack::{self, Pack, elements_behind, lanes};
 
@@ -39,8 +39,9 @@ pub const MIDDLE: usize = 12;
 pub const THREADS: u32 = 256;
 /// The most rows of a block.
 pub const HIGHEST: usize = 256;
-/// The most runs of rows: 32 bits count them.
-pub const MOST: usize = u32::MAX as usize;
+/// The largest extent, and the most runs of rows: 32 bits count them, and what is computed before
+/// the first copy delays it.
+pub const MOST: usize = 1 << 31;
 
 /// Elements of a thread in each row of C.
 pub const fn each<T>(inner: usize) -> usize {
@@ -70,48 +71,55 @@ macro_rules! kernel {
         /// # Parameters
         /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or
         ///   `batch`. `b`, `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
-        ///   C has one.
-        /// - `wide`: threads that share a row of C; a block's other threads have a multiple of a
-        ///   pack's elements of rows. `high`: rows of a block. Powers of two, and at most [`MOST`]
-        ///   [`runs`] of rows.
+        ///   C has one. There are at most [`MOST`] [`runs`] of rows.
+        /// - `wide`: the logarithm of the threads that share a row of C; a block's other threads
+        ///   have a multiple of a pack's elements of rows. `high`: the logarithm of a block's rows.
+        /// - `whole`: 1 if B and C, and all their rows, are whole packs, which then move.
         ///
         /// # Launch
         /// Blocks of [`THREADS`] threads along x. The grid strides over [`groups`] of columns along
-        /// x and over [`runs`] of rows along y.
+        /// x and over [`runs`] of rows along y, and has no more blocks.
         #[kernel(
             instances(f32, f64),
             max_threads = 256,
             min_blocks = $min_blocks,
             require(
-                inner <= $depth,
+                inner as usize <= $depth,
                 of_a == 1 || of_a == batch,
-                super::slices::elements(rows, inner, of_a) == Some(a.len()),
-                super::slices::elements(inner, cols, batch) == Some(b.len()),
-                super::slices::elements(rows, cols, batch) == Some(c.len()),
+                elements([rows, inner, of_a]) == Some(a.len()),
+                elements([inner, cols, batch]) == Some(b.len()),
+                elements([rows, cols, batch]) == Some(c.len()),
                 !c.is_empty(),
-                wide.is_power_of_two(),
-                wide <= THREADS as usize / lanes::<T>(),
-                high.is_power_of_two(),
-                high <= HIGHEST,
-                runs(rows, high, batch) <= MOST,
+                rows as usize <= MOST && cols as usize <= MOST && batch as usize <= MOST,
+                1_usize.checked_shl(wide).is_some_and(|wide| wide <= THREADS as usize / lanes::<T>()),
+                1_usize.checked_shl(high).is_some_and(|high| high <= HIGHEST),
+                runs(rows as usize, 1 << high, batch as usize) <= MOST,
+                grid.y as usize <= runs(rows as usize, 1 << high, batch as usize),
+                grid.x as usize
+                    <= groups(cols as usize, each::<T>(inner as usize), 1 << wide, whole == 1),
+                whole <= 1,
+                whole == 0 || (cols as usize).is_multiple_of(each::<T>(inner as usize)),
+                whole == 0 || b.is_aligned_to(each::<T>(inner as usize) * size_of::<T>()),
+                whole == 0 || c.is_aligned_to(each::<T>(inner as usize) * size_of::<T>()),
                 [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
             )
         )]
         #[allow(
             clippy::too_many_arguments,
-            reason = "three matrices, three extents, the batch, the shape of a block"
+            reason = "three matrices, three extents, the batch, the shape of a block, its packs"
         )]
         pub fn $name<T: Scalar>(
             a: &[T],
             b: &[T],
             mut c: Out<T>,
-            rows: usize,
-            inner: usize,
-            cols: usize,
-            of_a: usize,
-            batch: usize,
-            wide: usize,
-            high: usize,
+            rows: u32,
+            inner: u32,
+            cols: u32,
+            of_a: u32,
+            batch: u32,
+            wide: u32,
+            high: u32,
+            whole: u32,
         ) {
             // Words of 64 bits instead of T: a static cannot depend on a type parameter. Packs are
             // aligned.
@@ -123,8 +131,8 @@ macro_rules! kernel {
                 extents: [rows, inner, cols],
                 shares_a: of_a == 1,
                 batch,
-                // Powers of two, so dividing by them is a shift.
-                shifts: [wide, high].map(|of| (of as u32).trailing_zeros()),
+                shifts: [wide, high],
+                whole: whole == 1,
                 of_a: of_a_run,
             };
             // SAFETY: `require` states the lengths and the shape of the block.
@@ -140,11 +148,17 @@ struct Short<T> {
     a: *const T,
     b: *const T,
     c: *mut T,
-    extents: [usize; 3],
+    extents: [u32; 3],
     shares_a: bool,
-    batch: usize,
+    batch: u32,
     shifts: [u32; 2],
+    whole: bool,
     of_a: *mut T,
+}
+
+/// Elements of so many matrices.
+const fn elements([rows, cols, count]: [u32; 3]) -> Option<usize> {
+    super::slices::elements(rows as usize, cols as usize, count as usize)
 }
 
 /// A row of A of at most [`SHALLOW`] elements of 4 bytes. Rows begin at multiples of 8 bytes.
@@ -159,7 +173,7 @@ impl<T: Scalar> Short<T> {
         let [_, inner, _] = self.extents;
         // SAFETY: passed on to the caller.
         unsafe {
-            match (lanes::<T>(), inner <= SHALLOW) {
+            match (lanes::<T>(), inner as usize <= SHALLOW) {
                 (4, true) => self.runs::<4, SHALLOW, SHALLOW, SHALLOW>(),
                 (4, false) => self.runs::<4, 4, DEPTH, DEPTH>(),
                 (_, true) => self.runs::<2, SHALLOW, SHALLOW, SHALLOW>(),
@@ -175,7 +189,7 @@ impl<T: Scalar> Short<T> {
         let [_, inner, _] = self.extents;
         // SAFETY: passed on to the caller.
         unsafe {
-            match (lanes::<T>(), inner <= MIDDLE) {
+            match (lanes::<T>(), inner as usize <= MIDDLE) {
                 (4, true) => self.runs::<4, 4, MIDDLE, DEEPEST>(),
                 (4, false) => self.runs::<2, 4, DEEPEST, DEEPEST>(),
                 (_, true) => self.runs::<2, 2, MIDDLE, DEEPEST>(),
@@ -199,65 +213,73 @@ impl<T: Scalar> Short<T> {
         &self,
     ) {
         let ([rows, _, cols], [shift, shift_down]) = (self.extents, self.shifts);
-        let begins = [self.b, self.c.cast_const()].map(|of| elements_behind(of) % LANES);
-        let whole = begins == [0; 2] && cols.is_multiple_of(LANES);
-        let beyond = if whole { cols } else { cols + LANES - 1 };
-        let first = thread::block_idx_x() as usize;
-        if (first << shift) * LANES >= beyond {
-            return;
-        }
-        let of_one = (rows + (1 << shift_down) - 1) >> shift_down;
-        let mut run = thread::block_idx_y() as usize;
-        while run < of_one * self.batch {
+        // Packs of a row, and this block's first one; there is one for each block of the grid.
+        let beyond = if self.whole { 0 } else { LANES as u32 - 1 };
+        let packs = (cols + beyond).div_ceil(LANES as u32);
+        let first = thread::block_idx_x() << shift;
+        let of_one = (rows + ((1 << shift_down) - 1)) >> shift_down;
+        let mut run = thread::block_idx_y();
+        loop {
             let product = match self.batch {
                 // Most launches have one: they do not divide.
                 1 => 0,
                 // There is a run, so nothing here is 0; `max` tells the compiler.
-                _ => (run as u32 / (of_one as u32).max(1)) as usize,
+                _ => run / of_one.max(1),
             };
             let top = (run - product * of_one) << shift_down;
             let now = (rows - top).min(1 << shift_down);
-            let above = if self.shares_a { 0 } else { product * rows };
             // SAFETY: these rows are there.
-            unsafe { self.start_copies::<PITCH>(above + top, now) };
-            let mut group = first;
-            while (group << shift) * LANES < beyond {
+            unsafe { self.start_copies::<PITCH>(product, top, now) };
+            let mut pack = first;
+            while pack < packs {
                 // SAFETY: the pack is this thread's in each of the rows.
                 unsafe {
-                    self.part::<LANES, OF_A, DEPTH, PITCH>(
-                        [product, top, now],
-                        group,
-                        whole,
-                        || {
-                            if group == first {
-                                // Orders the copies of A before the reads of them.
-                                cp_async_wait_group::<0>();
-                                thread::sync_threads();
-                            }
-                        },
-                    );
+                    self.part::<LANES, OF_A, DEPTH, PITCH>([product, top, now], pack, || {
+                        if pack == first {
+                            // Orders the copies of A before the reads of them.
+                            cp_async_wait_group::<0>();
+                            thread::sync_threads();
+                        }
+                    });
                 };
-                group += thread::grid_dim_x() as usize;
+                pack += thread::grid_dim_x() << shift;
+            }
+            // Fewer than 2³².
+            run += thread::grid_dim_y();
+            if run >= of_one * self.batch {
+                return;
             }
             // Orders the reads of A before the next copies.
             thread::sync_threads();
-            run += thread::grid_dim_y() as usize;
         }
     }
 
-    /// Starts this thread's share of a copy of `now` rows of A to shared memory, from row number
-    /// `above` of all matrices on.
+    /// What lies before the matrix of a product, in elements.
+    #[inline(always)]
+    fn before(&self, product: u32, [rows, cols]: [u32; 2]) -> usize {
+        if self.batch == 1 {
+            return 0;
+        }
+        // Opaque, so that a single product does not wait for products of 64 bits.
+        (product as usize + zero_here()) * rows as usize * cols as usize
+    }
+
+    /// Starts this thread's share of a copy of `now` rows of A to shared memory, from row `top` of
+    /// its matrix on.
     ///
     /// # Safety
     /// There are such rows, at most HIGHEST, and no thread reads them in shared memory.
     #[inline(always)]
-    unsafe fn start_copies<const PITCH: usize>(&self, above: usize, now: usize) {
-        let ([_, inner, _], t) = (self.extents, thread::thread_idx_x() as usize);
-        let (k, mut row) = (t % PITCH, t / PITCH);
-        let shared = shared_address(self.of_a);
+    unsafe fn start_copies<const PITCH: usize>(&self, product: u32, top: u32, now: u32) {
+        let ([rows, inner, _], t) = (self.extents, thread::thread_idx_x());
+        let (k, mut row) = (t % PITCH as u32, t / PITCH as u32);
+        let product = if self.shares_a { 0 } else { product };
+        let of_product = self.a.wrapping_add(self.before(product, [rows, inner]));
+        let of_run = of_product.wrapping_add(top as usize * inner as usize);
+        let mut from = of_run.wrapping_add((row * inner + k) as usize);
+        let mut slot = shared_address(self.of_a) + t * size_of::<T>() as u32;
+        let at_once = THREADS / PITCH as u32;
         while row < now {
-            let from = self.a.wrapping_add((above + row) * inner + k);
-            let slot = shared + ((row * PITCH + k) * size_of::<T>()) as u32;
             // SAFETY: an element of A, guarded by a comparison; a slot of this thread.
             unsafe {
                 match size_of::<T>() {
@@ -265,17 +287,19 @@ impl<T: Scalar> Short<T> {
                     _ => asm::copy_doubles(1, slot, from.cast(), k < inner),
                 }
             }
-            row += THREADS as usize / PITCH;
+            from = from.wrapping_add((at_once * inner) as usize);
+            slot += THREADS * size_of::<T>() as u32;
+            row += at_once;
         }
         cp_async_commit_group();
     }
 
-    /// Computes this thread's pack of group number `group` in its rows of `now` rows of C from
-    /// `top` on. Calls `copied` before it reads A in shared memory.
+    /// Computes this thread's pack of the group that begins with pack `group`, in its rows of `now`
+    /// rows of C from `top` on. Calls `copied` before it reads A in shared memory.
     ///
     /// # Safety
-    /// There are such rows, `copied` orders their copies before these reads, `whole` tells whether
-    /// all rows of B and C are whole packs, and no other thread stores these elements.
+    /// There are such rows, `copied` orders their copies before these reads, and no other thread
+    /// stores these elements.
     #[inline(always)]
     unsafe fn part<
         const LANES: usize,
@@ -284,41 +308,47 @@ impl<T: Scalar> Short<T> {
         const PITCH: usize,
     >(
         &self,
-        [product, top, now]: [usize; 3],
-        group: usize,
-        whole: bool,
+        [product, top, now]: [u32; 3],
+        group: u32,
         copied: impl FnOnce(),
     ) {
         let ([rows, inner, cols], [shift, _]) = (self.extents, self.shifts);
-        let t = thread::thread_idx_x() as usize;
+        let t = thread::thread_idx_x();
         // A multiple of LANES.
-        let at_once = THREADS as usize >> shift;
-        let (pack, first) = ((group << shift) + (t & ((1 << shift) - 1)), t >> shift);
-        let to = self.c.wrapping_add((product * rows + top + first) * cols);
-        let skew = elements_behind(to.cast_const()) % LANES;
+        let at_once = THREADS >> shift;
+        let (pack, first) = (group + (t & ((1 << shift) - 1)), t >> shift);
+        let of_c = self.c.wrapping_add(self.before(product, [rows, cols]));
+        let to = of_c.wrapping_add((top + first) as usize * cols as usize);
+        let skew = match self.whole {
+            true => 0,
+            false => (elements_behind(to.cast_const()) % LANES) as u32,
+        };
         // Elements from the first pack of the row on.
-        let at = pack * LANES;
+        let at = pack * LANES as u32;
         // No branches, of which each load would have some.
-        let exists: [bool; LANES] =
-            core::array::from_fn(|lane| (skew <= at + lane) & (at + lane < cols + skew));
+        let exists: [bool; LANES] = core::array::from_fn(|lane| {
+            let at = at + lane as u32;
+            (skew <= at) & (at < cols + skew)
+        });
         let is_whole = exists[0] & exists[LANES - 1];
         let mut of_b = [[T::ZERO; LANES]; DEPTH];
-        let of_product = self.b.wrapping_add(product * inner * cols);
+        let of_product = self.b.wrapping_add(self.before(product, [inner, cols]));
+        let (at, skew) = (at as usize, skew as usize);
         let mut from = of_product.wrapping_add(at).wrapping_sub(skew);
-        if whole {
+        if self.whole {
             unrolled::<DEPTH>(|k| {
                 // SAFETY: a pack of B, aligned.
-                of_b[k] = unsafe { load_if(from, (k < inner) & is_whole) };
-                from = global_here(from.wrapping_add(cols));
+                of_b[k] = unsafe { load_if(from, ((k as u32) < inner) & is_whole) };
+                from = global_here(from.wrapping_add(cols as usize));
             });
         } else {
             unrolled::<DEPTH>(|k| {
                 unrolled::<LANES>(|lane| {
                     let from = from.wrapping_add(lane);
                     // SAFETY: an element of B.
-                    [of_b[k][lane]] = unsafe { load_if(from, (k < inner) & exists[lane]) };
+                    [of_b[k][lane]] = unsafe { load_if(from, ((k as u32) < inner) & exists[lane]) };
                 });
-                from = global_here(from.wrapping_add(cols));
+                from = global_here(from.wrapping_add(cols as usize));
             });
         }
         copied();
@@ -329,7 +359,7 @@ impl<T: Scalar> Short<T> {
             unrolled::<8>(|step| {
                 let k = step * OF_A;
                 if k < DEPTH {
-                    let from = self.of_a.wrapping_add(row * PITCH + k);
+                    let from = self.of_a.wrapping_add(row as usize * PITCH + k);
                     // SAFETY: a pack of a row of A, or half of one where rows are as short.
                     let of_a = unsafe {
                         match OF_A * size_of::<T>() == pack::BYTES {
@@ -357,7 +387,7 @@ impl<T: Scalar> Short<T> {
                     });
                 }
             }
-            to = to.wrapping_add(at_once * cols);
+            to = to.wrapping_add(at_once as usize * cols as usize);
             row += at_once;
         }
     }

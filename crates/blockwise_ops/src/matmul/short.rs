@@ -44,8 +44,9 @@ const TENSOR: usize = 6_000_000;
 
 /// Whether the kernel can compute the products.
 pub(super) fn is_short(problem: &Problem) -> bool {
-    let [rows, inner, _, batch] = problem.extents;
-    inner <= DEEPEST && runs(rows, LOWEST, batch) <= MOST
+    let [rows, inner, cols, batch] = problem.extents;
+    let is_counted = [rows, cols, batch].iter().all(|&extent| extent <= MOST);
+    inner <= DEEPEST && is_counted && runs(rows, LOWEST, batch) <= MOST
 }
 
 /// Whether the kernel is the fastest for a single product with more than a few rows and columns.

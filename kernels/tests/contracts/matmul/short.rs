@@ -8,9 +8,11 @@ use super::super::{Device, behind, memory, refused, shape, starts};
 
 struct Short {
     of: [Buffer<f32>; 3],
-    extents: [usize; 3],
-    batch: [usize; 2],
-    block: [usize; 2],
+    extents: [u32; 3],
+    batch: [u32; 2],
+    /// The logarithms of its width and height.
+    block: [u32; 2],
+    whole: u32,
     shape: Shape,
 }
 
@@ -19,7 +21,8 @@ fn good() -> Short {
         of: [memory(60), memory(84), memory(105)],
         extents: [5, 4, 7],
         batch: [3, 3],
-        block: [4, 32],
+        block: [1, 1],
+        whole: 0,
         shape: shape([2, 3, 1], [THREADS, 1, 1]),
     }
 }
@@ -32,12 +35,15 @@ macro_rules! start {
             extents: [rows, inner, cols],
             batch: [of_a, batch],
             block: [wide, high],
+            whole,
             shape,
         } = $short;
         let device = Device::default();
         $kernel::<f32>::on(&device).and_then(|kernel| {
             let kernel = kernel.shape(shape);
-            kernel.launch(&a, &b, &mut c, rows, inner, cols, of_a, batch, wide, high)
+            kernel.launch(
+                &a, &b, &mut c, rows, inner, cols, of_a, batch, wide, high, whole,
+            )
         })
     }};
 }
@@ -50,10 +56,10 @@ fn with(change: impl FnOnce(&mut Short)) -> Short {
 }
 
 /// The extents and the batch with operands of these lengths.
-fn of(lens: [u64; 3], extents: [usize; 3], batch: [usize; 2], block: [usize; 2]) -> Short {
+fn of(lens: [u64; 3], extents: [u32; 3], batch: [u32; 2]) -> Short {
     with(|it| {
         it.of = lens.map(memory);
-        (it.extents, it.batch, it.block) = (extents, batch, block);
+        (it.extents, it.batch) = (extents, batch);
     })
 }
 
@@ -61,16 +67,13 @@ fn of(lens: [u64; 3], extents: [usize; 3], batch: [usize; 2], block: [usize; 2])
 fn short_sums_fit_registers() {
     let of_inner = |inner: usize| {
         let lens = [15 * inner as u64, 21 * inner as u64, 105];
-        of(lens, [5, inner, 7], [3, 3], [4, 32])
+        of(lens, [5, inner as u32, 7], [3, 3])
     };
     starts(start!(matmul_short, of_inner(DEPTH)));
-    refused(start!(matmul_short, of_inner(DEPTH + 1)), "inner <= DEPTH");
+    refused(start!(matmul_short, of_inner(DEPTH + 1)), "DEPTH");
     starts(start!(matmul_short_deep, of_inner(1)));
     starts(start!(matmul_short_deep, of_inner(DEEPEST)));
-    refused(
-        start!(matmul_short_deep, of_inner(DEEPEST + 1)),
-        "inner <= DEEPEST",
-    );
+    refused(start!(matmul_short_deep, of_inner(DEEPEST + 1)), "DEEPEST");
 }
 
 #[test]
@@ -91,46 +94,90 @@ fn operands_of_short_sums_are_whole_batches() {
     both!(refused, with(|it| it.of[0] = memory(59)), "Some(a.len())");
     both!(refused, with(|it| it.of[1] = memory(83)), "Some(b.len())");
     both!(refused, with(|it| it.of[2] = memory(104)), "Some(c.len())");
-    // Without columns there may be any number of rows, without both any number of products.
-    for (extents, batch) in [
-        ([5, 0, 0], 1),
-        ([usize::MAX, 0, 0], 1),
-        ([0, 0, 0], usize::MAX),
-    ] {
-        let none = || of([0; 3], extents, [batch; 2], [4, 32]);
+    for (extents, batch) in [([5, 0, 0], 1), ([u32::MAX, 0, 0], 1), ([0, 0, 0], u32::MAX)] {
+        let none = || of([0; 3], extents, [batch; 2]);
         both!(refused, none(), "!c.is_empty()");
     }
+}
+
+#[test]
+fn packs_of_short_sums_are_whole_and_aligned() {
+    // Packs of 16 bytes, and of eight beyond an inner extent of twelve.
+    let packs = |inner: u64, cols: u64| {
+        with(|it| {
+            it.of = [5 * inner, inner * cols, 5 * cols].map(memory);
+            (it.extents, it.batch) = ([5, inner as u32, cols as u32], [1, 1]);
+            it.whole = 1;
+            it.shape = shape([1, 1, 1], [THREADS, 1, 1]);
+        })
+    };
+    starts(start!(matmul_short_deep, packs(4, 8)));
+    starts(start!(matmul_short_deep, packs(13, 6)));
+    for (short, rule) in [
+        (packs(4, 6), "is_multiple_of"),
+        (packs(13, 7), "is_multiple_of"),
+    ] {
+        refused(start!(matmul_short_deep, short), rule);
+    }
+    for at in [1, 2] {
+        let mut off = packs(4, 8);
+        off.of[at] = behind([32, 40][at - 1]);
+        refused(start!(matmul_short_deep, off), "is_aligned_to");
+    }
+    let mut twice = packs(4, 8);
+    twice.whole = 2;
+    refused(start!(matmul_short_deep, twice), "whole <= 1");
 }
 
 #[test]
 fn blocks_of_short_sums_divide_their_threads() {
     let start = |change: fn(&mut Short)| start!(matmul_short, with(change));
     // Rows of a thread are a multiple of a pack's elements apart.
-    let widest = THREADS as usize / 4;
+    let widest = (THREADS / 4).ilog2();
+    let one = shape([1, 1, 1], [THREADS, 1, 1]);
     starts(start!(
         matmul_short,
-        with(|it| it.block = [widest, HIGHEST])
+        with(|it| (it.block, it.shape) = ([widest, HIGHEST.ilog2()], one))
     ));
-    starts(start(|it| it.block = [1, 1]));
-    refused(
-        start!(matmul_short, with(|it| it.block[0] = 2 * widest)),
-        "wide",
-    );
-    refused(start(|it| it.block[0] = 0), "wide");
-    refused(start(|it| it.block[0] = 6), "wide");
-    refused(start(|it| it.block[1] = 0), "high");
-    refused(start(|it| it.block[1] = 48), "high");
-    refused(start(|it| it.block[1] = 2 * HIGHEST), "high");
-    // Runs that 32 bits count: of one product, and of many.
-    let long = 1 << 32;
-    for (rows, batch) in [(long, 1), (1, long)] {
-        let lens = [0, 0, long as u64];
-        let runs = |high| of(lens, [rows, 0, 1], [batch; 2], [4, high]);
-        refused(start!(matmul_short, runs(1)), "MOST");
-        match batch {
-            1 => starts(start!(matmul_short, runs(2))),
-            _ => refused(start!(matmul_short, runs(2)), "MOST"),
-        }
+    starts(start(|it| it.block = [0, 0]));
+    for wide in [widest + 1, 64, u32::MAX] {
+        let short = with(|it| (it.block[0], it.shape) = (wide, one));
+        refused(start!(matmul_short, short), "wide");
+    }
+    for high in [HIGHEST.ilog2() + 1, 64, u32::MAX] {
+        let short = with(|it| (it.block[1], it.shape) = (high, one));
+        refused(start!(matmul_short, short), "high");
+    }
+    // Extents and runs that 32 bits count.
+    let most = 1_u32 << 31;
+    for (rows, batch) in [(most, 1), (1, most)] {
+        let runs = |of_run: u32| {
+            with(|it| {
+                it.of = [0, 0, u64::from(most)].map(memory);
+                (it.extents, it.batch) = ([rows, 0, 1], [batch; 2]);
+                (it.block, it.shape) = ([0, of_run], one);
+            })
+        };
+        starts(start!(matmul_short, runs(0)));
+    }
+    let beyond = |extents: [u32; 3], batch, len: u64| {
+        with(|it| {
+            it.of = [0, 0, len].map(memory);
+            (it.extents, it.batch) = (extents, [batch; 2]);
+        })
+    };
+    let len = u64::from(most) + 1;
+    for (extents, batch) in [
+        ([most + 1, 0, 1], 1),
+        ([1, 0, most + 1], 1),
+        ([1, 0, 1], most + 1),
+    ] {
+        refused(start!(matmul_short, beyond(extents, batch, len)), "MOST");
+    }
+    // No block without columns or without rows.
+    for (grid, rule) in [([5, 3, 1], "grid.x"), ([2, 10, 1], "grid.y")] {
+        let more = with(|it| it.shape = shape(grid, [THREADS, 1, 1]));
+        refused(start!(matmul_short, more), rule);
     }
     for (grid, block) in [
         ([2, 3, 2], [THREADS, 1, 1]),
