@@ -78,29 +78,26 @@ macro_rules! kernel {
         ///
         /// # Launch
         /// Blocks of [`THREADS`] threads along x. The grid strides over [`groups`] of columns along
-        /// x and over [`runs`] of rows along y, and has no more blocks.
+        /// x and over [`runs`] of rows along y.
         #[kernel(
             instances(f32, f64),
             max_threads = 256,
             min_blocks = $min_blocks,
             require(
-                inner as usize <= $depth,
+                inner <= $depth,
                 of_a == 1 || of_a == batch,
-                elements([rows, inner, of_a]) == Some(a.len()),
-                elements([inner, cols, batch]) == Some(b.len()),
-                elements([rows, cols, batch]) == Some(c.len()),
+                super::slices::elements(rows, inner, of_a) == Some(a.len()),
+                super::slices::elements(inner, cols, batch) == Some(b.len()),
+                super::slices::elements(rows, cols, batch) == Some(c.len()),
                 !c.is_empty(),
-                rows as usize <= MOST && cols as usize <= MOST && batch as usize <= MOST,
-                1_usize.checked_shl(wide).is_some_and(|wide| wide <= THREADS as usize / lanes::<T>()),
-                1_usize.checked_shl(high).is_some_and(|high| high <= HIGHEST),
-                runs(rows as usize, 1 << high, batch as usize) <= MOST,
-                grid.y as usize <= runs(rows as usize, 1 << high, batch as usize),
-                grid.x as usize
-                    <= groups(cols as usize, each::<T>(inner as usize), 1 << wide, whole == 1),
+                rows <= MOST && cols <= MOST && batch <= MOST,
+                wide <= (THREADS as usize / lanes::<T>()).ilog2() as usize,
+                high <= HIGHEST.ilog2() as usize,
+                runs(rows, 1 << high, batch) <= MOST,
                 whole <= 1,
-                whole == 0 || (cols as usize).is_multiple_of(each::<T>(inner as usize)),
-                whole == 0 || b.is_aligned_to(each::<T>(inner as usize) * size_of::<T>()),
-                whole == 0 || c.is_aligned_to(each::<T>(inner as usize) * size_of::<T>()),
+                whole == 0 || cols.is_multiple_of(each::<T>(inner)),
+                whole == 0 || b.is_aligned_to(each::<T>(inner) * size_of::<T>()),
+                whole == 0 || c.is_aligned_to(each::<T>(inner) * size_of::<T>()),
                 [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1]
             )
         )]
@@ -112,14 +109,14 @@ macro_rules! kernel {
             a: &[T],
             b: &[T],
             mut c: Out<T>,
-            rows: u32,
-            inner: u32,
-            cols: u32,
-            of_a: u32,
-            batch: u32,
-            wide: u32,
-            high: u32,
-            whole: u32,
+            rows: usize,
+            inner: usize,
+            cols: usize,
+            of_a: usize,
+            batch: usize,
+            wide: usize,
+            high: usize,
+            whole: usize,
         ) {
             // Words of 64 bits instead of T: a static cannot depend on a type parameter. Packs are
             // aligned.
@@ -128,10 +125,10 @@ macro_rules! kernel {
                 a: a.as_ptr(),
                 b: b.as_ptr(),
                 c: c.as_mut_ptr(),
-                extents: [rows, inner, cols],
+                extents: [rows, inner, cols].map(|extent| extent as u32),
                 shares_a: of_a == 1,
-                batch,
-                shifts: [wide, high],
+                batch: batch as u32,
+                shifts: [wide, high].map(|of| of as u32),
                 whole: whole == 1,
                 of_a: of_a_run,
             };
@@ -154,11 +151,6 @@ struct Short<T> {
     shifts: [u32; 2],
     whole: bool,
     of_a: *mut T,
-}
-
-/// Elements of so many matrices.
-const fn elements([rows, cols, count]: [u32; 3]) -> Option<usize> {
-    super::slices::elements(rows as usize, cols as usize, count as usize)
 }
 
 /// A row of A of at most [`SHALLOW`] elements of 4 bytes. Rows begin at multiples of 8 bytes.
@@ -213,13 +205,16 @@ impl<T: Scalar> Short<T> {
         &self,
     ) {
         let ([rows, _, cols], [shift, shift_down]) = (self.extents, self.shifts);
-        // Packs of a row, and this block's first one; there is one for each block of the grid.
         let beyond = if self.whole { 0 } else { LANES as u32 - 1 };
         let packs = (cols + beyond).div_ceil(LANES as u32);
-        let first = thread::block_idx_x() << shift;
+        let groups = (packs + ((1 << shift) - 1)) >> shift;
+        let first = thread::block_idx_x();
+        if first >= groups {
+            return;
+        }
         let of_one = (rows + ((1 << shift_down) - 1)) >> shift_down;
         let mut run = thread::block_idx_y();
-        loop {
+        while run < of_one * self.batch {
             let product = match self.batch {
                 // Most launches have one: they do not divide.
                 1 => 0,
@@ -230,27 +225,24 @@ impl<T: Scalar> Short<T> {
             let now = (rows - top).min(1 << shift_down);
             // SAFETY: these rows are there.
             unsafe { self.start_copies::<PITCH>(product, top, now) };
-            let mut pack = first;
-            while pack < packs {
+            let mut group = first;
+            while group < groups {
                 // SAFETY: the pack is this thread's in each of the rows.
                 unsafe {
-                    self.part::<LANES, OF_A, DEPTH, PITCH>([product, top, now], pack, || {
-                        if pack == first {
+                    self.part::<LANES, OF_A, DEPTH, PITCH>([product, top, now], group, || {
+                        if group == first {
                             // Orders the copies of A before the reads of them.
                             cp_async_wait_group::<0>();
                             thread::sync_threads();
                         }
                     });
                 };
-                pack += thread::grid_dim_x() << shift;
-            }
-            // Fewer than 2³².
-            run += thread::grid_dim_y();
-            if run >= of_one * self.batch {
-                return;
+                // Both are below 2³¹.
+                group += thread::grid_dim_x();
             }
             // Orders the reads of A before the next copies.
             thread::sync_threads();
+            run += thread::grid_dim_y();
         }
     }
 
@@ -294,8 +286,8 @@ impl<T: Scalar> Short<T> {
         cp_async_commit_group();
     }
 
-    /// Computes this thread's pack of the group that begins with pack `group`, in its rows of `now`
-    /// rows of C from `top` on. Calls `copied` before it reads A in shared memory.
+    /// Computes this thread's pack of group number `group`, in its rows of `now` rows of C from `top`
+    /// on. Calls `copied` before it reads A in shared memory.
     ///
     /// # Safety
     /// There are such rows, `copied` orders their copies before these reads, and no other thread
@@ -316,7 +308,7 @@ impl<T: Scalar> Short<T> {
         let t = thread::thread_idx_x();
         // A multiple of LANES.
         let at_once = THREADS >> shift;
-        let (pack, first) = (group + (t & ((1 << shift) - 1)), t >> shift);
+        let (pack, first) = ((group << shift) + (t & ((1 << shift) - 1)), t >> shift);
         let of_c = self.c.wrapping_add(self.before(product, [rows, cols]));
         let to = of_c.wrapping_add((top + first) as usize * cols as usize);
         let skew = match self.whole {

@@ -455,14 +455,14 @@ macro_rules! short {
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
                 of.output.plain::<$t>()?,
-                rows as u32,
-                inner as u32,
-                cols as u32,
-                of_a(&of.problem) as u32,
-                batch as u32,
-                block.wide.ilog2(),
-                block.high.ilog2(),
-                u32::from($code & 2 != 0),
+                rows,
+                inner,
+                cols,
+                of_a(&of.problem),
+                batch,
+                block.wide.ilog2() as usize,
+                block.high.ilog2() as usize,
+                usize::from($code & 2 != 0),
             )
         })
     };

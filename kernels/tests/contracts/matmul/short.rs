@@ -8,11 +8,11 @@ use super::super::{Device, behind, memory, refused, shape, starts};
 
 struct Short {
     of: [Buffer<f32>; 3],
-    extents: [u32; 3],
-    batch: [u32; 2],
+    extents: [usize; 3],
+    batch: [usize; 2],
     /// The logarithms of its width and height.
-    block: [u32; 2],
-    whole: u32,
+    block: [usize; 2],
+    whole: usize,
     shape: Shape,
 }
 
@@ -56,7 +56,7 @@ fn with(change: impl FnOnce(&mut Short)) -> Short {
 }
 
 /// The extents and the batch with operands of these lengths.
-fn of(lens: [u64; 3], extents: [u32; 3], batch: [u32; 2]) -> Short {
+fn of(lens: [u64; 3], extents: [usize; 3], batch: [usize; 2]) -> Short {
     with(|it| {
         it.of = lens.map(memory);
         (it.extents, it.batch) = (extents, batch);
@@ -67,7 +67,7 @@ fn of(lens: [u64; 3], extents: [u32; 3], batch: [u32; 2]) -> Short {
 fn short_sums_fit_registers() {
     let of_inner = |inner: usize| {
         let lens = [15 * inner as u64, 21 * inner as u64, 105];
-        of(lens, [5, inner as u32, 7], [3, 3])
+        of(lens, [5, inner, 7], [3, 3])
     };
     starts(start!(matmul_short, of_inner(DEPTH)));
     refused(start!(matmul_short, of_inner(DEPTH + 1)), "DEPTH");
@@ -94,7 +94,11 @@ fn operands_of_short_sums_are_whole_batches() {
     both!(refused, with(|it| it.of[0] = memory(59)), "Some(a.len())");
     both!(refused, with(|it| it.of[1] = memory(83)), "Some(b.len())");
     both!(refused, with(|it| it.of[2] = memory(104)), "Some(c.len())");
-    for (extents, batch) in [([5, 0, 0], 1), ([u32::MAX, 0, 0], 1), ([0, 0, 0], u32::MAX)] {
+    for (extents, batch) in [
+        ([5, 0, 0], 1),
+        ([usize::MAX, 0, 0], 1),
+        ([0, 0, 0], usize::MAX),
+    ] {
         let none = || of([0; 3], extents, [batch; 2]);
         both!(refused, none(), "!c.is_empty()");
     }
@@ -106,9 +110,8 @@ fn packs_of_short_sums_are_whole_and_aligned() {
     let packs = |inner: u64, cols: u64| {
         with(|it| {
             it.of = [5 * inner, inner * cols, 5 * cols].map(memory);
-            (it.extents, it.batch) = ([5, inner as u32, cols as u32], [1, 1]);
+            (it.extents, it.batch) = ([5, inner as usize, cols as usize], [1, 1]);
             it.whole = 1;
-            it.shape = shape([1, 1, 1], [THREADS, 1, 1]);
         })
     };
     starts(start!(matmul_short_deep, packs(4, 8)));
@@ -133,51 +136,45 @@ fn packs_of_short_sums_are_whole_and_aligned() {
 fn blocks_of_short_sums_divide_their_threads() {
     let start = |change: fn(&mut Short)| start!(matmul_short, with(change));
     // Rows of a thread are a multiple of a pack's elements apart.
-    let widest = (THREADS / 4).ilog2();
-    let one = shape([1, 1, 1], [THREADS, 1, 1]);
+    let widest = (THREADS / 4).ilog2() as usize;
     starts(start!(
         matmul_short,
-        with(|it| (it.block, it.shape) = ([widest, HIGHEST.ilog2()], one))
+        with(|it| it.block = [widest, HIGHEST.ilog2() as usize])
     ));
     starts(start(|it| it.block = [0, 0]));
-    for wide in [widest + 1, 64, u32::MAX] {
-        let short = with(|it| (it.block[0], it.shape) = (wide, one));
+    for wide in [widest + 1, 64, usize::MAX] {
+        let short = with(|it| it.block[0] = wide);
         refused(start!(matmul_short, short), "wide");
     }
-    for high in [HIGHEST.ilog2() + 1, 64, u32::MAX] {
-        let short = with(|it| (it.block[1], it.shape) = (high, one));
+    for high in [HIGHEST.ilog2() as usize + 1, 64, usize::MAX] {
+        let short = with(|it| it.block[1] = high);
         refused(start!(matmul_short, short), "high");
     }
     // Extents and runs that 32 bits count.
-    let most = 1_u32 << 31;
+    let most = 1_usize << 31;
     for (rows, batch) in [(most, 1), (1, most)] {
-        let runs = |of_run: u32| {
+        let runs = |of_run: usize| {
             with(|it| {
-                it.of = [0, 0, u64::from(most)].map(memory);
+                it.of = [0, 0, most as u64].map(memory);
                 (it.extents, it.batch) = ([rows, 0, 1], [batch; 2]);
-                (it.block, it.shape) = ([0, of_run], one);
+                it.block = [0, of_run];
             })
         };
         starts(start!(matmul_short, runs(0)));
     }
-    let beyond = |extents: [u32; 3], batch, len: u64| {
+    let beyond = |extents: [usize; 3], batch, len: u64| {
         with(|it| {
             it.of = [0, 0, len].map(memory);
             (it.extents, it.batch) = (extents, [batch; 2]);
         })
     };
-    let len = u64::from(most) + 1;
+    let len = most as u64 + 1;
     for (extents, batch) in [
         ([most + 1, 0, 1], 1),
         ([1, 0, most + 1], 1),
         ([1, 0, 1], most + 1),
     ] {
         refused(start!(matmul_short, beyond(extents, batch, len)), "MOST");
-    }
-    // No block without columns or without rows.
-    for (grid, rule) in [([5, 3, 1], "grid.x"), ([2, 10, 1], "grid.y")] {
-        let more = with(|it| it.shape = shape(grid, [THREADS, 1, 1]));
-        refused(start!(matmul_short, more), rule);
     }
     for (grid, block) in [
         ([2, 3, 2], [THREADS, 1, 1]),
