@@ -273,21 +273,18 @@ pub const SURVIVORS: &[Survivor] = survivors! {
     shifted("st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"), 1..=1,
         "conv1d_block_per_output_f64" =>
         ONE_SLOT_EACH;
-    never("setp.eq.b64 %p, %rd, 0;"), 1..=1, "matmul_short_f32" =>
+    never("setp.ne.b64 %p, %rd, 0;"), 1..=1, "matmul_short_f" =>
         "Rows of whole packs are then read element by element.";
-    always("setp.ne.b64 %p, %rd, 0;"), 1..=1, "matmul_short_f64" =>
-        "Rows of whole packs are then read element by element.";
-    always("setp.ne.b64 %p, %rd, 1;"), 2..=2, "matmul_short_f" =>
+    never("setp.eq.b32 %p, %r, 1;"), 2..=2, "matmul_short_f" =>
         "The runs of the only product are of product 0 by a division, too.";
-    never("setp.ne.b64 %p, %rd, %rd;"), 2..=2, "matmul_short_f" =>
+    never("setp.ne.b32 %p, %r, %r;"), 2..=2, "matmul_short_f" =>
         "All threads then meet before each group of columns; only before the first one they must.";
-    never("setp.ge.u64 %p, %rd, %rd;"), 2..=2, "matmul_short_f" => BEYOND;
-    never("setp.lt.u64 %p, %rd, %rd;"), 1..=1, "matmul_short_f" =>
+    never("setp.ge.u32 %p, %r, %r;"), 2..=2, "matmul_short_f" => BEYOND;
+    never("setp.lt.u32 %p, %r, %r;"), 1..=1, "matmul_short_f" =>
         "A run of sums of at most two terms has 64 rows, and A's are copied 128 at a time.";
-    widened("setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"), 2..=3, "matmul_short_f" =>
-        "A group of columns beyond the last, whose accesses have guards of their own.";
-    never("setp.eq.b32 %p, %r, 0;"), 2..=2, "matmul_short_f" =>
-        "The compiler counts the zeros behind a power of two in a way that holds for 0, too.";
+    widened("setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"), 3..=3, "matmul_short_f" =>
+        "Two: a group of columns beyond the last, whose accesses have guards of their own. One: a run \
+         of sums of at most two terms has 64 rows, and A's are copied 128 at a time.";
     never("setp.eq.b32 %p, %r, 0;"), 1..=1, "matmul_direct_" =>
         "The compiler counts the zeros behind a power of two in a way that holds for 0, too.";
     deleted("bar.sync 0;"), 1..=1, "matmul_direct_" =>
