@@ -50,6 +50,9 @@ const SLICE: f64 = 54.4;
 const SUMS: f64 = 59.2;
 const STORED: f64 = 231.0;
 const READ: f64 = 460.0;
+/// The same of a single product in tiles of eight columns: 1328 × 5728 × 8 takes 23.3 µs at an odd
+/// address (docs/log/2026-11-30-addresses.md).
+const READ_BY_NARROW: f64 = 530.0;
 /// Elements of an operand that the caches hold: 16 MiB.
 const CACHED: usize = 1 << 21;
 /// Blocks of a multiprocessor.
@@ -228,10 +231,14 @@ fn time(
         block,
         step,
     } = rates(tiles);
+    let read = match (tiles, batch) {
+        (DirectTiles::Narrow, 1) => READ_BY_NARROW,
+        _ => READ,
+    };
     let waves = each.div_ceil(RESIDENT) as f64 * (wave + rounds as f64 * round);
     let issued = (WARPS / warps * steps).saturating_mul(each) as f64 * step;
     let blocks = each as f64 * block;
-    let time = launch + waves + blocks + issued.max(operands / READ) + outputs / STORED + fold;
+    let time = launch + waves + blocks + issued.max(operands / read) + outputs / STORED + fold;
     if batch == 1 {
         return time;
     }
