@@ -390,10 +390,8 @@ unsafe fn multiply<
             read = after;
             remain -= 1;
         }
-        // Orders every thread's reads before any thread's copies for the next tile.
+        // Of large tiles, copies of zeros may be on their way: none when the block ends.
         cp_async_wait_all();
-        thread::sync_threads();
-
         let (row, col, g, t) = place(thread_here());
         let row = top + row + 2 * t;
         let col = left + col + 2 * g;
