@@ -21,7 +21,7 @@ use super::{
 };
 use crate::LaunchError;
 use crate::by_width::by_width;
-use crate::limits::blocks_for;
+use crate::limits::{self, blocks_for};
 use crate::operation::{Plan, Task, Variant};
 
 /// Plans a product of the operands themselves: with several slices, the launch that computes the
@@ -185,7 +185,9 @@ pub(super) fn launch(
         let [_, most, _] = task.device.max_grid.map(|most| most as usize);
         let along_z = batch.div_ceil(most.max(1)).max(1);
         let along_y = batch.div_ceil(along_z).max(1);
-        plan.launch.grid = [blocks.max(1), along_y, along_z].map(|count| count as u32);
+        let counted = [blocks.max(1), along_y, along_z];
+        plan.launch.grid = counted.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        limits::check(&plan.launch, task.device)?;
         return Ok(plan);
     } else {
         let instance = match task.options.instance.map(usize::from) {

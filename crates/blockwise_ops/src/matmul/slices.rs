@@ -84,6 +84,8 @@ impl Product {
             Some(_) => allocated,
             None => {
                 if or_no_room(allocated)?.is_none() {
+                    // There may be sums without tickets.
+                    self.sums = None;
                     self.options.count = NonZeroU32::new(1);
                 }
                 Ok(())

@@ -217,7 +217,7 @@ fn start(
         after,
     } = given;
     let aligned = are_aligned(inputs, &output);
-    // A prepared problem keeps its variant, and the memory for it.
+    // A prepared problem keeps its variant.
     let prepared = prepared.filter(|(of, _)| of == problem);
     let expected = prepared.map_or(aligned, |(_, aligned)| aligned);
     // The variant was chosen and planned when this state was prepared.
