@@ -5,7 +5,6 @@
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_f32", "grid": "ceil(rows, 128) * ceil(cols, 256)", "block": "256", "shared": "49664", "arguments": "a, b, out, rows, inner, cols, 0"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 == 0 and not ceil(rows, 128) * ceil(cols, 256) * 100 >= ceil(ceil(rows, 128) * ceil(cols, 256), multiprocessors) * multiprocessors * 90", "kernel": "matmul_pipelined_tall_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, 0"}
 //! {"works": "matmul/f32", "by": "nvcc", "rung": "pipelined", "when": "cols % 4 != 0", "kernel": "matmul_pipelined_ragged_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "a, b, out, rows, inner, cols, 0"}
-//! {"works": "matmul/f32", "by": "nvcc", "rung": "pitched", "when": "cols % 4 != 0 and min(rows, inner, cols) >= 512", "scratch": {"of_a": "rows * ceil(inner, 8) * 8", "of_b": "inner * ceil(cols, 8) * 8"}, "kernel": "matmul_pitch_f32", "grid": "ceil(max(inner, cols), 1024), max(rows, inner), 2", "block": "256", "shared": "0", "arguments": "a, b, of_a, of_b, rows, inner, cols", "then": [{"kernel": "matmul_pipelined_pitched_f32", "grid": "ceil(rows, 128) * ceil(cols, 64)", "block": "128", "shared": "37632", "arguments": "of_a, of_b, out, rows, inner, cols"}]}
 
 typedef long long i64;
 typedef unsigned u32;
@@ -73,10 +72,7 @@ __device__ bool fits(const u32* ranges, i64 inner) {
 
 // A policy, and its tiles of C in groups of rows.
 const int ROWS = 8, LANE_ROWS = 8, LANE_COLS = 4, GROUP = 8, SIDE = 128;
-template <int WIDTH, int DEPTH, int RING, int COLUMNS, int ELEMENTS, bool COPIED = false> struct Policy {
-    // Elements between rows of A and B: whole sectors if they were copied for that.
-    static __device__ i64 pitch(i64 extent) { return COPIED ? (extent + 7) / 8 * 8 : extent; }
-    static const int STORED = COPIED ? 1 : ELEMENTS;
+template <int WIDTH, int DEPTH, int RING, int COLUMNS, int ELEMENTS> struct Policy {
     static const int COLS = WIDTH, INNER = DEPTH, STAGES = RING, OWN = COLUMNS, VECTOR = ELEMENTS, WARPS = WIDTH / (LANE_COLS * COLUMNS);
     static const int THREADS = 2 * 32 * WARPS, STRIDE_A = SIDE + 4, WORDS_A = INNER * STRIDE_A, WORDS = WORDS_A + INNER * COLS;
     static __device__ bool place(i64 tile, i64 rows, i64 cols, i64& top, i64& left) {
@@ -116,13 +112,12 @@ template <class P> __device__ void pipelined(const float* __restrict__ a, const 
     int copied_row = t / INNER, a_inner = t % INNER, b_inner = t / B_WIDE, copied_col = t % B_WIDE * P::VECTOR;
     u32 a_to = shared + 4 * (a_inner * P::STRIDE_A + copied_row), b_to = shared + 4 * (P::WORDS_A + b_inner * P::COLS + copied_col);
     auto next = [&](u32 stage) { return stage == (STAGES - 1) * BYTES ? 0 : stage + BYTES; };
-    const i64 pitch_a = P::pitch(inner), pitch_b = P::pitch(cols);
     i64 steps = (inner + INNER - 1) / INNER, ragged = inner - (steps > 0 ? steps - 1 : 0) * INNER, top, left;
     for (i64 tile = (i64)blockIdx.y * gridDim.x + blockIdx.x; P::place(tile, rows, cols, top, left); tile += (i64)gridDim.x * gridDim.y) {
         const float* a_from[A_COPIES];
         #pragma unroll
-        for (int i = 0; i < A_COPIES; ++i) a_from[i] = a + min(top + copied_row + i * ROWS_AT_ONCE, rows - 1) * pitch_a + a_inner;
-        const float* b_from = b + b_inner * pitch_b + min(left + copied_col, pitch_b - P::VECTOR);
+        for (int i = 0; i < A_COPIES; ++i) a_from[i] = a + min(top + copied_row + i * ROWS_AT_ONCE, rows - 1) * inner + a_inner;
+        const float* b_from = b + b_inner * cols + min(left + copied_col, cols - P::VECTOR);
         i64 filled = 0, k = 0;
         auto fill = [&](u32 stage, i64 len) {
             if (filled < steps) {
@@ -131,7 +126,7 @@ template <class P> __device__ void pipelined(const float* __restrict__ a, const 
                 #pragma unroll
                 for (int i = 0; i < B_COPIES; ++i) {
                     bool inside = b_inner + i * B_AT_ONCE < len;
-                    copy<P::VECTOR>(b_to + stage + 4 * i * B_AT_ONCE * P::COLS, inside ? b_from + (k + i * B_AT_ONCE) * pitch_b : b, inside);
+                    copy<P::VECTOR>(b_to + stage + 4 * i * B_AT_ONCE * P::COLS, inside ? b_from + (k + i * B_AT_ONCE) * cols : b, inside);
                 }
                 k += len;
                 ++filled;
@@ -184,7 +179,7 @@ template <class P> __device__ void pipelined(const float* __restrict__ a, const 
             for (int j = 0; j < COLS; j += 4) {
                 i64 y = top + row + i / 4 * LANE_ROWS * 4 + i % 4, x = left + col + j * LANE_COLS;
                 float* to = c + y * cols + x;
-                if (P::STORED == 4) {
+                if (P::VECTOR == 4) {
                     if (y < rows && x < cols) *(float4*)to = make_float4(moved(sums[i][j]), moved(sums[i][j + 1]), moved(sums[i][j + 2]), moved(sums[i][j + 3]));
                 } else {
                     #pragma unroll
@@ -203,31 +198,6 @@ template <class P> __device__ void pipelined(const float* __restrict__ a, const 
 typedef Policy<256, 8, 4, 16, 4> Wide;
 typedef Policy<64, 16, 3, 8, 4> Tall;
 typedef Policy<64, 16, 3, 8, 1> Ragged;
-typedef Policy<64, 16, 3, 8, 4, true> Pitched;
 KERNEL(, Wide, 1)
 KERNEL(_tall, Tall, 3)
 KERNEL(_ragged, Ragged, 3)
-
-// Twins of kernels/src/matmul/pitched.rs.
-extern "C" __global__ void __launch_bounds__(Pitched::THREADS, 3)
-    matmul_pipelined_pitched_f32(const float* a, const float* b, float* c, i64 rows, i64 inner, i64 cols) {
-    pipelined<Pitched>(a, b, c, rows, inner, cols, nullptr);
-}
-__device__ void copy_rows(const float* __restrict__ from, float* to, i64 rows, i64 cols) {
-    const int THREADS = 256, ITEMS = 4;
-    i64 pitch = Pitched::pitch(cols);
-    for (i64 row = blockIdx.y; row < rows; row += gridDim.y)
-        for (i64 first = (i64)blockIdx.x * THREADS * ITEMS + threadIdx.x; first - threadIdx.x < pitch; first += (i64)gridDim.x * THREADS * ITEMS) {
-            float elements[ITEMS] = {};
-            #pragma unroll
-            for (int i = 0; i < ITEMS; ++i)
-                if (first + i * THREADS < cols) elements[i] = from[row * cols + first + i * THREADS];
-            #pragma unroll
-            for (int i = 0; i < ITEMS; ++i)
-                if (first + i * THREADS < pitch) to[row * pitch + first + i * THREADS] = elements[i];
-        }
-}
-extern "C" __global__ void matmul_pitch_f32(const float* a, const float* b, float* of_a, float* of_b, i64 rows, i64 inner, i64 cols) {
-    if (blockIdx.z == 0) copy_rows(a, of_a, rows, inner);
-    else copy_rows(b, of_b, inner, cols);
-}

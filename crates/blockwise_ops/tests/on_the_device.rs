@@ -5,7 +5,7 @@ mod common;
 
 use blockwise::{AnyView, Buffer, Device, Matrix, Type};
 use blockwise_ops::conv1d::{self, CONV, convolve_buffers};
-use blockwise_ops::matmul::{self, MATMUL, PIPELINED, PITCHED, TENSOR, matmul_buffers};
+use blockwise_ops::matmul::{self, MATMUL, PIPELINED, SLICED_COPY, TENSOR, matmul_buffers};
 use blockwise_ops::operation::{Call, Problem};
 use blockwise_ops::reduce::{
     DOT, INTERLEAVED, KERNELS, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
@@ -81,7 +81,7 @@ fn recorded_products_on(device: &Device) -> Result<(), LaunchError> {
     let (a, b) = (device.upload(&numbers(12))?, device.upload(&numbers(20))?);
     let mut copied = device.filled::<f32>(15, 0xFF)?;
     let mut plain = device.filled::<f32>(15, 0xFF)?;
-    let mut product = Call::new(device, &MATMUL, Options::of(&PITCHED));
+    let mut product = Call::new(device, &MATMUL, Options::of(&SLICED_COPY));
     product.prepare(&problem, true)?;
     let graph = device.graph(|stream| {
         let inputs = [&a, &b].map(|it| AnyView::from(it.as_view()));

@@ -3,11 +3,6 @@
 /// Elements in 16 bytes, the most that a thread moves in one access.
 pub const VECTOR: usize = 4;
 
-/// The smallest extent at which copying the operands ([`pitched`](super::pitched)) is tried, if the
-/// columns are not a multiple of [`VECTOR`]. It paid from here on until single elements were copied
-/// as they are now (docs/log/2026-11-30-choices.md).
-pub const PITCHED_FROM: usize = 512;
-
 /// Elements between the starts of two rows of `extent` elements in a copy by
 /// [`pitched`](super::pitched): whole memory sectors.
 pub const fn pitch(extent: usize) -> usize {

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use blockwise::Device;
 use blockwise_ops::matmul::{
-    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SHORT,
-    SLICED, SLICED_COPY, SMALL, TENSOR, TILED, Tiles, matmul_batch,
+    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, REGISTER_TILE, SHORT, SLICED,
+    SLICED_COPY, SMALL, TENSOR, TILED, Tiles, matmul_batch,
 };
 use blockwise_ops::operation::Options;
 use blockwise_ops::oracle::{self, Precision};
@@ -202,14 +202,7 @@ fn batches_that_do_not_match_are_told_with_both_shapes() {
         let error = tried(a, b, default);
         assert!(error.starts_with(text), "{error}");
     }
-    for kernel in [
-        &NAIVE,
-        &TILED,
-        &REGISTER_TILE,
-        &PITCHED,
-        &SLICED_COPY,
-        &TENSOR,
-    ] {
+    for kernel in [&NAIVE, &TILED, &REGISTER_TILE, &SLICED_COPY, &TENSOR] {
         let error = tried([2, 3, 4], [2, 4, 5], Options::of(kernel));
         let text = format!("kernel `{kernel}` multiplies two matrices");
         assert!(error.starts_with(&text), "{error}");

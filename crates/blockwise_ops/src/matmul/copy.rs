@@ -1,21 +1,21 @@
-//! Copies of the operands to rows that start at whole memory sectors.
+//! A copy of B to rows that start at whole memory sectors ([`kernels::matmul::pitched`]).
 
 use blockwise::{AnyBuffer, AnyView, Device, Stream, Type};
 use kernels::matmul::pitched::{ITEMS, THREADS};
 use kernels::matmul::policy::pitch;
 
 use super::kernels::PREPARE;
-use super::{PITCHED, extents};
+use super::{SLICED_COPY, extents};
 use crate::operation::{Operands, Options, Plan, Problem, Task};
 use crate::{LaunchError, matrix_len};
 
-/// The launch that copies A and B; B alone if the problem has no rows.
-pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
-    let [rows, inner, cols] = extents(task.problem);
-    let widest = if rows > 0 { inner.max(cols) } else { cols };
-    let mut plan = task.of(&PITCHED).plan_2d(
+/// The launch that copies B, in the kernel's second layer of blocks: the first one copies A, of
+/// which it is given no rows.
+fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let [_, inner, cols] = extents(task.problem);
+    let mut plan = task.plan_2d(
         [PREPARE, 0],
-        [pitch(widest), rows.max(inner)],
+        [pitch(cols), inner],
         [THREADS * ITEMS as u32, 1],
         [THREADS, 1],
     )?;
@@ -23,55 +23,32 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     Ok(plan)
 }
 
-/// Memory for the copies.
+/// Memory for the copy.
 pub(super) struct Copies {
-    /// Without rows of A if only B is copied.
-    problem: Problem,
-    a: AnyBuffer,
     b: AnyBuffer,
 }
 
 impl Copies {
-    /// Allocates the memory: that of A and B, plus up to seven elements per row.
-    pub(super) fn of_both(device: &Device, problem: &Problem) -> Result<Self, LaunchError> {
-        let room = |rows, cols| -> Result<_, LaunchError> {
-            let len = matrix_len(rows, pitch(cols))?;
-            Ok(AnyBuffer::filled(device, Type::F32, len, 0)?)
-        };
-        let [rows, inner, cols] = extents(problem);
-        Ok(Self {
-            problem: *problem,
-            a: room(rows, inner)?,
-            b: room(inner, cols)?,
-        })
-    }
-
-    /// Allocates memory for a copy of B alone: threads of `sliced` read single elements of A, but vectors of B.
+    /// Allocates memory for a copy of B, up to seven elements more per row. A has no copy: threads
+    /// of `sliced` read single elements of A, but vectors of B.
     pub(super) fn of_b(device: &Device, problem: &Problem) -> Result<Self, LaunchError> {
-        let mut problem = *problem;
-        problem.extents[0] = 0;
-        Self::of_both(device, &problem)
+        let [_, inner, cols] = extents(problem);
+        let len = matrix_len(inner, pitch(cols))?;
+        let b = AnyBuffer::filled(device, Type::F32, len, 0)?;
+        Ok(Self { b })
     }
 
-    /// Starts the copies, and returns them; without an inner extent there is nothing to copy.
+    /// Starts the copy, and returns it.
     pub(super) fn enqueue(
         &mut self,
         on: (&Device, Option<&Stream>),
         options: &Options,
-        [a, b]: [AnyView<'_>; 2],
-    ) -> Result<[AnyView<'_>; 2], LaunchError> {
-        let problem = self.problem;
-        let [rows, inner, _] = extents(&problem);
-        if inner > 0 {
-            let task = Task::new(&PITCHED, &problem, options, on.0.properties());
-            let plan = plan(&task)?;
-            plan.start(
-                on,
-                Operands::of(problem, &[a.view(..rows * inner), b], self.a.as_view_mut())
-                    .with_after(self.b.as_view_mut()),
-            )?;
-        }
-        Ok([self.a.as_view(), self.b.as_view()])
+        problem: &Problem,
+        b: AnyView<'_>,
+    ) -> Result<AnyView<'_>, LaunchError> {
+        let task = Task::new(&SLICED_COPY, problem, options, on.0.properties());
+        plan(&task)?.start(on, Operands::of(*problem, &[b], self.b.as_view_mut()))?;
+        Ok(self.b.as_view())
     }
 }
 
@@ -81,16 +58,22 @@ mod tests {
     use crate::limits::h200;
 
     #[test]
-    fn the_copies_cover_whole_rows_and_both_operands() {
+    fn the_copy_covers_whole_rows() {
         let (problem, options) = (
             Problem::new(Type::F32, &[3, 70_000, 1017]),
             Options::default(),
         );
-        let planned = plan(&Task::new(&PITCHED, &problem, &options, &h200()));
+        let planned = plan(&Task::new(&SLICED_COPY, &problem, &options, &h200()));
         let planned = planned.expect("allowed").launch;
-        assert_eq!(
-            (planned.grid, planned.block),
-            ([69, 65_535, 2], [256, 1, 1])
-        );
+        assert_eq!((planned.grid, planned.block), ([1, 65_535, 2], [256, 1, 1]));
+    }
+
+    #[test]
+    fn sizes_beyond_memory_are_refused() {
+        let device = Device::emulator();
+        for of in [[3, usize::MAX, 4], [3, 4, usize::MAX]] {
+            let problem = Problem::new(Type::F32, &of);
+            assert!(Copies::of_b(&device, &problem).is_err(), "{of:?}");
+        }
     }
 }

@@ -94,31 +94,28 @@ macro_rules! sliced {
     };
 }
 
-/// The largest of them, which do nothing if the ranges that came before fit the tensor cores.
-/// Without more, rows of A follow each other, and those of B too unless they were copied.
+/// The largest of them, which do nothing if the ranges that came before fit the tensor cores. Rows
+/// of A follow each other, and those of B too unless they were copied.
 macro_rules! tall {
     ($which:tt, $instance:ty) => {
-        tall!($which, $instance, |of| [of.problem.extents[1], pitch(&of)])
-    };
-    ($which:tt, $instance:ty, |$of:ident| $pitches:expr) => {
         kernel!(
             Takes::Type(Type::F32),
             $which,
             sliced::matmul_sliced_tall<$instance>,
-            |$of| {
-                let ([rows, inner, cols, batch], [pitch_a, pitch_b], slices, unless) =
-                    ($of.problem.extents, $pitches, count(&$of), unless(&$of)?);
+            |of| {
+                let ([rows, inner, cols, batch], pitch_b, slices, unless) =
+                    (of.problem.extents, pitch(&of), count(&of), unless(&of)?);
                 (
-                    $of.inputs[0].plain::<f32>()?,
-                    $of.inputs[1].plain::<f32>()?,
-                    $of.output.plain::<f32>()?,
+                    of.inputs[0].plain::<f32>()?,
+                    of.inputs[1].plain::<f32>()?,
+                    of.output.plain::<f32>()?,
                     rows,
                     inner,
                     cols,
-                    pitch_a,
+                    inner,
                     pitch_b,
                     slices,
-                    of_a(&$of.problem),
+                    of_a(&of.problem),
                     batch,
                     unless,
                 )
@@ -131,12 +128,6 @@ macro_rules! tall {
 fn unless<'a>(of: &Operands<'a>) -> Result<View<'a, u32>, Error> {
     // An empty range of A.
     of.before.unwrap_or(of.inputs[0].view(..0)).plain()
-}
-
-/// Elements between the starts of two rows of A and of B, where both were copied.
-fn copied(of: &Operands<'_>) -> [usize; 2] {
-    let [_, inner, cols, _] = of.problem.extents;
-    [inner, cols].map(policy::pitch)
 }
 
 /// The kernels that add slices: the input has a matrix for each.
@@ -218,18 +209,49 @@ pub(super) static PIPELINED: &[Kernel] = &[
     tall!([0, 2], slices::TallRagged),
 ];
 
-/// Instances by [`Cut`](slices::Cut); the code says whether single elements move.
-pub(super) static SLICED: &[Kernel] = &[
-    tall!([0, 0], slices::Tall),
-    sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
-    sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
-    sliced!([0, 3], sliced::matmul_sliced<slices::Flat>),
-    tall!([1, 0], slices::TallRagged),
-    sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
-    sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
-    sliced!([1, 3], sliced::matmul_sliced<slices::FlatRagged>),
-    folds!(F32 f32),
-];
+/// Instances by [`Cut`](slices::Cut); the code says whether single elements move. Then others.
+macro_rules! cuts {
+    ($($other:expr),*) => {
+        &[
+            tall!([0, 0], slices::Tall),
+            sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
+            sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
+            sliced!([0, 3], sliced::matmul_sliced<slices::Flat>),
+            tall!([1, 0], slices::TallRagged),
+            sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
+            sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
+            sliced!([1, 3], sliced::matmul_sliced<slices::FlatRagged>),
+            folds!(F32 f32),
+            $($other),*
+        ]
+    };
+}
+
+pub(super) static SLICED: &[Kernel] = cuts!();
+
+pub(super) static SLICED_COPY: &[Kernel] = cuts!(
+    // From B to the copy of B, and from no rows of A to none.
+    kernel!(
+        Takes::Type(Type::F32),
+        [PREPARE, 0],
+        pitched::matmul_pitch_f32,
+        |of| {
+            let ([_, inner, cols, _], (none, of_b)) = (
+                of.problem.extents,
+                of.output.plain::<f32>()?.split_at_mut(0),
+            );
+            (
+                of.inputs[0].view(..0).plain::<f32>()?,
+                of.inputs[0].plain::<f32>()?,
+                none,
+                of_b,
+                0,
+                inner,
+                cols,
+            )
+        }
+    )
+);
 
 /// Instances by [`MmaTiles`](mma::MmaTiles); the code says whether single elements move.
 pub(super) static MMA: &[Kernel] = &[
@@ -515,30 +537,6 @@ pub(super) static TENSOR: &[Kernel] = &[
                 of_a.plain::<u32>()?,
                 of_b.plain::<u32>()?,
                 ranges.plain::<u32>()?,
-                rows,
-                inner,
-                cols,
-            )
-        }
-    ),
-];
-
-/// The code says whether C begins anywhere.
-pub(super) static PITCHED: &[Kernel] = &[
-    tall!([0, 0], slices::Tall, |of| copied(&of)),
-    tall!([1, 0], slices::TallRagged, |of| copied(&of)),
-    // To the copies of A and of B.
-    kernel!(
-        Takes::Type(Type::F32),
-        [PREPARE, 0],
-        pitched::matmul_pitch_f32,
-        |of| {
-            let ([rows, inner, cols, _], of_b) = (of.problem.extents, given(of.after)?);
-            (
-                of.inputs[0].plain::<f32>()?,
-                of.inputs[1].plain::<f32>()?,
-                of.output.plain::<f32>()?,
-                of_b.plain::<f32>()?,
                 rows,
                 inner,
                 cols,

@@ -11,7 +11,6 @@ mod kernels;
 mod launches;
 mod mma;
 mod parts;
-mod pitched;
 mod plan;
 mod rates;
 mod reference;
@@ -134,7 +133,6 @@ pub static MATMUL: Operation = Operation {
         &SMALL,
         &SHORT,
         &TENSOR,
-        &PITCHED,
     ],
     choice: choice::fastest,
     parts: Parts::Panels,
@@ -254,7 +252,7 @@ pub static SLICED: Variant = Variant::new(
 pub static SLICED_COPY: Variant = Variant::new(
     "sliced-copy",
     "the same of a copy of B, whose rows start at whole memory sectors",
-    kernels::SLICED,
+    kernels::SLICED_COPY,
     plan::of_copy,
 )
 .held(slices::hold_copy)
@@ -326,16 +324,6 @@ pub static TENSOR: Variant = Variant::new(
 )
 .held(tensor::hold)
 .worth(|problem| is_one(problem) && problem.extents[..3].iter().all(|&extent| extent > 1));
-
-/// `pipelined` of copies of A and B, whose rows start at whole memory sectors; for f32.
-pub static PITCHED: Variant = Variant::new(
-    "pitched",
-    "`pipelined` of copies of A and B, whose rows start at whole memory sectors; for f32",
-    kernels::PITCHED,
-    pitched::plan,
-)
-.held(pitched::hold)
-.worth(|problem| is_one(problem) && pitched::pays(problem));
 
 fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
     let matrices = |at: usize, what| match *shapes[at] {

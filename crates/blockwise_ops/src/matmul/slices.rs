@@ -143,7 +143,7 @@ impl Held for Product {
                     grid_cap: self.options.grid_cap,
                     ..Options::default()
                 };
-                (copy.enqueue(on, &options, [a, b])?[1], pitch(cols))
+                (copy.enqueue(on, &options, problem, b)?, pitch(cols))
             }
             _ => (b, cols),
         };
