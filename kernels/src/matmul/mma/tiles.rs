@@ -153,7 +153,8 @@ pub const fn items(
 /// Rows and columns of tiles, of extents up to [`MOST`](super::MOST).
 #[inline(always)]
 fn sides(policy: &Policy, rows: u32, cols: u32) -> [u32; 2] {
-    let up = |extent: u32, of: usize| (extent + (of as u32 - 1)) / of as u32;
+    // Sides are powers of two, and the sum does not overflow: `div_ceil` takes two instructions more.
+    let up = |extent: u32, of: usize| (extent + (of as u32 - 1)) >> of.ilog2();
     [up(rows, policy.rows), up(cols, policy.cols)]
 }
 
