@@ -7,6 +7,7 @@ mod conv1d;
 mod described;
 mod launches;
 mod peak;
+mod pitched;
 mod reduce;
 mod refused;
 mod replayed;
@@ -341,6 +342,7 @@ fn all_telling(wanted: Wanted) -> Vec<Job> {
             (CONVOLUTIONS, transforms::telling),
             (REDUCTIONS, reduce::telling),
             (PRODUCTS, tensor::telling),
+            (PRODUCTS, pitched::telling),
             (PEAKS, peak::telling),
             (SCANS, scan::telling),
         ],
