@@ -43,6 +43,9 @@ pub use tensor::plan_split;
 /// many matrices, or one that all products share, with two dimensions or three. Matrices follow
 /// each other without gaps. Each product has the bits that it has alone, by the same instance in as
 /// many slices; products that share B are one product of all their rows.
+///
+/// Where operands do not begin at multiples of 16 bytes another kernel may be the fastest, which adds
+/// in another order.
 pub static MATMUL: Operation = Operation {
     name: "matmul",
     about: "Matrix product C = A*B, or a batch of products",

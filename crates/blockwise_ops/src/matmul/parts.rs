@@ -24,6 +24,8 @@ const MANY_WAVES: usize = 8;
 
 /// The order in which the sums of a product run.
 ///
+/// It is that of operands that begin at multiples of 16 bytes, as whole buffers do.
+///
 /// Two products of one order, one inner extent and one device's kind have the same bits where they
 /// have the same elements. With [`TENSOR`](super::TENSOR) that holds if the elements of every part
 /// fit the tensor cores, or those of none: each part decides by its own.
