@@ -252,7 +252,7 @@ impl<T: Scalar> Short<T> {
         if self.batch == 1 {
             return 0;
         }
-        // Opaque, so that a single product does not wait for products of 64 bits.
+        // Opaque to LLVM, which would compute products of 64 bits ahead of the branch.
         (product as usize + zero_here()) * rows as usize * cols as usize
     }
 

@@ -25,7 +25,8 @@ struct Rates {
 /// Fitted to 1088 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
 /// within 5 % of the model, nine in ten within 13.
 /// The launch of the smallest is 900 ns shorter than in that fit
-/// (docs/log/2026-11-28-doubles-choice.md, 2026-11-30-rows.md).
+/// (docs/log/2026-11-28-doubles-choice.md, 2026-11-30-rows.md), and tiles of eight columns fit 21
+/// launches of theirs (2026-11-30-addresses.md).
 const fn rates(tiles: DirectTiles) -> Rates {
     let (launch, wave, round, block, step) = match tiles {
         DirectTiles::Small => (3925.0, 0.0, 470.0, 594.0, 18.5),
@@ -114,8 +115,8 @@ const THIN: usize = 16;
 const NARROW: usize = DirectTiles::Narrow.sides()[1];
 /// In a batch it is considered up to this shorter side.
 const NARROW_OF_BATCH: usize = 32;
-/// Of a batch: what the launch takes beside, and each block of 16 rows and more than eight columns. 163 batches on an
-/// H200 (docs/log/2026-11-28-choice-of-batches.md).
+/// Of a batch: what the launch takes beside, and each block of 16 rows and more than eight columns.
+/// 163 batches on an H200 (docs/log/2026-11-28-choice-of-batches.md).
 const OF_BATCH: [f64; 2] = [400.0, 110.0];
 
 /// The most tiles of all products: each has a ticket.

@@ -13,7 +13,8 @@ use crate::operation::{Problem, Task};
 mod tail;
 
 /// The rates of copies of pairs, or of single elements. Those of `Small` fit 218 launches of `bench
-/// --own` at random shapes (docs/log/2026-11-30-rows.md).
+/// --own` at random shapes (docs/log/2026-11-30-rows.md). Launches are 65 to 250 ns shorter than in
+/// the fits, since blocks start earlier (2026-11-30-addresses.md).
 const fn rates(tiles: MmaTiles, pairs: bool) -> Rates {
     let (launch, element, start, store, read): (_, &[f64], _, _, _) = match (tiles, pairs) {
         (MmaTiles::Small, true) => (3915.0, &[7.8, 10.6, 14.7], 595.0, 470.0, 0.0012),
@@ -168,14 +169,14 @@ fn time(
         slower,
         multiprocessors,
     );
-    let blocks = tiles
-        .policy(pairs)
-        .tiles(of[0], of[2])
-        .saturating_mul(batch);
-    let each = blocks.div_ceil(multiprocessors.max(1)) as f64;
+    if of[1] <= SHALLOW {
+        let blocks = tiles.policy(pairs).tiles(of[0], of[2]);
+        let blocks = blocks.saturating_mul(batch);
+        let each = blocks.div_ceil(multiprocessors.max(1)) as f64;
+        return time + each * more_of_shallow(tiles, pairs);
+    }
     match tiles {
         MmaTiles::Large if time > MOST_TIME => FALLEN * time,
-        _ if of[1] <= SHALLOW => time + each * more_of_shallow(tiles, pairs),
         _ => time,
     }
 }
@@ -184,7 +185,7 @@ fn time(
 /// an odd address, 37 without this (docs/log/2026-11-30-addresses.md).
 const SHALLOW: usize = 16;
 
-/// What each block takes more, in nanoseconds.
+/// Nanoseconds of each block of a multiprocessor in such sums, beside those of longer ones.
 const fn more_of_shallow(tiles: MmaTiles, pairs: bool) -> f64 {
     match (tiles, pairs) {
         (MmaTiles::Small | MmaTiles::Flat | MmaTiles::Slim, _) => 0.0,

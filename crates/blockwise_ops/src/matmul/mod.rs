@@ -468,14 +468,10 @@ fn is_one(problem: &Problem) -> bool {
 /// What this gives for the task of a problem with default options on an H200.
 #[cfg(test)]
 fn with_task<R>(ty: Type, sizes: &[usize], of: impl FnOnce(&crate::operation::Task<'_>) -> R) -> R {
-    let (problem, options, device) = (
-        Problem::new(ty, sizes),
-        crate::Options::default(),
-        crate::limits::h200(),
-    );
-    of(&crate::operation::Task::new(
-        &NAIVE, &problem, &options, &device,
-    ))
+    use crate::operation::{Options, Task};
+    let (problem, options) = (Problem::new(ty, sizes), Options::default());
+    let device = crate::limits::h200();
+    of(&Task::new(&NAIVE, &problem, &options, &device))
 }
 
 /// The product's extents, of each product of a batch.

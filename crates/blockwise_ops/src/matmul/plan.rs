@@ -21,7 +21,7 @@ use super::{
 };
 use crate::LaunchError;
 use crate::by_width::by_width;
-use crate::limits::{self, blocks_for};
+use crate::limits::blocks_for;
 use crate::operation::{Plan, Task, Variant};
 
 /// Plans a product of the operands themselves: with several slices, the launch that computes the
@@ -174,20 +174,12 @@ pub(super) fn launch(
             });
         }
         let longest = slice_len(inner, if whole == 0 { slices } else { 1 });
-        let mut plan = blocks_of(
-            task,
-            [u8::from(!vectors), instance],
-            blocks,
-            policy.threads() as u32,
-            tiles.shared_bytes(vectors, longest),
-        )?;
-        // Each tile and each product has a block, whatever the cap.
-        let [_, most, _] = task.device.max_grid.map(|most| most as usize);
-        let along_z = batch.div_ceil(most.max(1)).max(1);
-        let along_y = batch.div_ceil(along_z).max(1);
-        let counted = [blocks.max(1), along_y, along_z];
-        plan.launch.grid = counted.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        limits::check(&plan.launch, task.device)?;
+        let threads = task.fixed_block(policy.threads() as u32)?;
+        let shared_bytes = tiles.shared_bytes(vectors, longest) as u64;
+        let which = [u8::from(!vectors), instance];
+        let mut plan = task.plan_layers(which, blocks, batch, threads, shared_bytes)?;
+        // Each tile has a block, whatever the cap; there are at most `MOST`.
+        plan.launch.grid[0] = blocks.max(1) as u32;
         return Ok(plan);
     } else {
         let instance = match task.options.instance.map(usize::from) {

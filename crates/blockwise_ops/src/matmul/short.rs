@@ -29,8 +29,9 @@ const FEW_ROWS: usize = 100;
 const LARGE: usize = 810_000;
 /// The model, in nanoseconds: an empty launch, what it takes more if each multiprocessor has a block,
 /// each block of a multiprocessor, each element of the inner extent in a thread's rows in a wave of
-/// resident blocks, and each byte from or to memory. A fit to 105 launches of f64 and 33 of f32 on an H200 (docs/log/2026-11-30-addresses.md): half of
-/// them take within 4 % of it, nine in ten within 10.
+/// resident blocks, and each byte from or to memory. A fit to 105 launches of f64 and 33 of f32 on an
+/// H200 (docs/log/2026-11-30-addresses.md): half of them take within 4 % of it, nine in ten within
+/// 10.
 const fn costs(bytes: usize) -> [f64; 5] {
     match bytes {
         4 => [4140.0, 150.0, 415.0, 11.2, 1.6e-4],

@@ -114,15 +114,15 @@ pub(super) fn time(task: &Task<'_>) -> Option<f64> {
     Some(launch + waves * element[form] * sums + of_each * of_block)
 }
 
-/// Shared memory answers a warp's loads of this many bytes at a time.
+/// Shared memory answers this many bytes of a warp's loads at a time.
 const AT_A_TIME: usize = 128;
-/// Nanoseconds of another answer. Half of a clock hides behind other warps. 2044 times 128 × 32 × 8
+/// Nanoseconds of one more answer: half a clock cycle, as other warps hide the rest. 2044 times 128 × 32 × 8
 /// at an odd address, whose warps read 16 rows in one bank, take 44.6 µs
 /// (docs/log/2026-11-30-rows.md), 21.6 by the model without this.
 const CONFLICT: f64 = 0.285;
 
-/// How many answers bank conflicts add to a warp's load of A, of `bytes` bytes a lane. As many lanes
-/// as an answer serves read rows below each other, which begin `apart` loads apart.
+/// How many answers bank conflicts add to a warp's load of A. A lane loads `bytes` bytes; neighbouring
+/// lanes load from rows that begin `apart` such loads after each other.
 fn extra_answers(apart: usize, cols: usize, bytes: usize) -> usize {
     let served = AT_A_TIME / bytes;
     let rows = served.div_ceil(cols.div_ceil(COLS));

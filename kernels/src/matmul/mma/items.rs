@@ -91,7 +91,7 @@ impl Operands {
             ..self
         };
         if matrix > 0 {
-            // Opaque, so that a single product does not wait for products of 64 bits.
+            // Opaque to LLVM, which would compute products of 64 bits ahead of the branch.
             let [matrix, inner, cols] = [matrix, inner, cols].map(|it| it + zero_here());
             let of_a = if self.of_a == 1 { 0 } else { matrix };
             let each = self.rows as usize * inner;

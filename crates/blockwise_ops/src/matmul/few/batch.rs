@@ -34,6 +34,7 @@ const fn rates([launch, slices, block, element, load, moved]: [f64; 6]) -> Rates
         moved,
     }
 }
+/// From 16 launches (docs/log/2026-11-30-addresses.md).
 const ROWS: Rates = rates([4490.0, 1020.0, 968.0, 1.0, 1.5, 7.8e-5]);
 const NARROW: Rates = rates([5030.0, 4750.0, 510.0, 18.6, 127.0, 1.01e-4]);
 const COLUMNS: Rates = rates([4470.0, 2120.0, 379.0, 5.77, 109.0, 1.2e-4]);

@@ -230,6 +230,10 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         let launch = plan.expect("allowed").expect("outputs").launch;
         assert_eq!(launch.grid[1..], layers, "{launch:?}");
     }
+    // More products than a grid has layers.
+    let of = (65_535 * 65_536, [1, 0]);
+    let problem = super::super::batch(Type::F64, of, (of.0, [0, 1])).expect("it fits");
+    assert!(operation::plan(&MATMUL, &problem, &Options::of(&MMA), &h200()).is_err());
     // Small products: several per block.
     for (batch, side, blocks, room) in [
         (4096, 16, 512, (16 << 10) + 32),
